@@ -91,13 +91,13 @@ if small.suffix == ".csv":
 else:
     import pyarrow, pyarrow.parquet
     pyarrow.parquet.write_table(pyarrow.table({{"key": [1, 2], "flag": [3, 4], "more": [0.5, 0.5], "income": [7, 8]}}), small)
-dt.admit(small, dataset="small", ledger=book)
-made = dt.release(small, dataset="small", ledger=book, domain={{"key": range(10)}}, **asked)
+book["small"].admit(small)
+made = book["small"].release(small, domain={{"key": range(10)}}, **asked)
 made.save(folder / "small.out.csv")
 dt.check_release(folder / "small.out.json")
-admitted = cpu(lambda: dt.admit(file, dataset="big", ledger=book))
+admitted = cpu(lambda: book["big"].admit(file))
 found = []
-released = cpu(lambda: found.append(dt.release(file, dataset="big", ledger=book, domain={{"key": range(groups)}}, **asked)))
+released = cpu(lambda: found.append(book["big"].release(file, domain={{"key": range(groups)}}, **asked)))
 times = {{"admit": admitted, "cpu": released}}
 if what == "files":
     made = found[0]
@@ -113,16 +113,15 @@ from pathlib import Path
 folder, draw, times = Path(tempfile.mkdtemp(dir=sys.argv[1])), random.Random(1), int(sys.argv[2])
 rows = "".join(f"t{{draw.randrange(10)}},{{draw.choice(['yes', 'no'])}},{{draw.randrange(90)}}\\n" for _ in range(1000))
 (folder / "people.csv").write_text("town,ill,age\\n" + rows)
-book = dt.Ledger(folder / "budget.db")
-book.create("people", 999, relation="add-remove")
+people = dt.Ledger(folder / "budget.db").create("people", 999, relation="add-remove")
 for k in range(times + 1):
-    dt.admit(folder / "people.csv", dataset="people", ledger=book, version=str(k), null=f"n{{k}}")
+    people.admit(dt.read(folder / "people.csv", null=f"n{{k}}"), version=str(k))
 def ask(k):
-    dt.release(folder / "people.csv", dataset="people", ledger=book, version=str(k), count=f"ill = 'yes' AND age > {{k}}",
-               by=["town"], domain={{"town": [f"t{{k}}" for k in range(10)]}}, epsilon="1/2")
+    people.release(folder / "people.csv", version=str(k), count=f"ill = 'yes' AND age > {{k}}",
+                   by=["town"], domain={{"town": [f"t{{k}}" for k in range(10)]}}, epsilon="1/2")
 ask(0)
 told = []
-for store in list(book._stores):
+for store in list(people.ledger.book._stores):
     store._connection.set_trace_callback(told.append)
 os.write(2, b"from here on\\n")
 number = iter(range(1, times + 1))

@@ -27,10 +27,9 @@ import discreet as dt
 with tempfile.TemporaryDirectory() as folder:
     file, districts = pathlib.Path(folder) / "people.csv", [f"d{k}" for k in range(10)]
     file.write_text("district,id\\n" + "".join(f"d{k % 10},{k}\\n" for k in range(1000)))
-    book = dt.Ledger(str(file.with_name("book.db")))
-    book.create("people", budget=10, relation="add-remove")
-    dt.admit(str(file), ledger=book, dataset="people")
-    dt.release(str(file), ledger=book, dataset="people", by="district", domain={"district": districts}, epsilon="1/2")
+    people = dt.Ledger(str(file.with_name("book.db"))).create("people", budget=10, relation="add-remove")
+    people.admit(str(file))
+    people.release(str(file), by="district", domain={"district": districts}, epsilon="1/2")
 """
 CASES = {
     "python -c pass": ("pass", []),

@@ -69,11 +69,11 @@ import sys, time, json, os, tempfile
 import discreet as dt
 file, groups = sys.argv[1], int(sys.argv[2])
 with dt.Ledger(os.path.join(tempfile.mkdtemp(), "budget.db")) as ledger:
-    ledger.create("people", 10, relation="add-remove")
-    dt.admit(file, dataset="people", ledger=ledger)
+    people = ledger.create("people", 10, relation="add-remove")
+    people.admit(file)
     start, cpu = time.perf_counter(), time.process_time()
-    made = dt.release(file, dataset="people", ledger=ledger, by=["key"], domain={"key": range(groups)}, epsilon=1,
-                      count={"few": "flag < 3", "many": "flag > 7"}, sum=["income:0..100000/100", "hours:0..60"])
+    made = people.release(file, by=["key"], domain={"key": range(groups)}, epsilon=1,
+                          count={"few": "flag < 3", "many": "flag > 7"}, sum=["income:0..100000/100", "hours:0..60"])
     seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
 peak = next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
 print(json.dumps({"seconds": seconds, "cpu": cpu, "peak_mb": peak / 1024, "reports": made.size}))

@@ -51,7 +51,7 @@ class Statements:
         self.texts: list[str] = []
 
     def watch(self, ledger: dt.Ledger) -> None:
-        for store in list(ledger._stores):
+        for store in list(ledger.book._stores):
             connection: sqlite3.Connection = store._connection
             connection.set_trace_callback(self.texts.append)
 
@@ -68,22 +68,16 @@ def measured(folder: Path, from_file: bool) -> tuple[Calls, Statements]:
     people = pyarrow.table({"ill": ["yes", "no", "no"] * (PEOPLE // 3)})
     calls, statements = Calls(), Statements()
     with dt.Ledger(folder / "budget.db") as ledger:
-        ledger.create("people", "9", relation="add-remove")
+        account = ledger.create("people", "9", relation="add-remove")
         table: Any = people
         if from_file:
             table = folder / "people.csv"
             csv.write_csv(people, table)
             for version in ("warm", "counted"):
-                dt.admit(
-                    table, dataset="people", ledger=ledger, version=version, null=version
-                )  # read in ways of their own
+                account.admit(dt.read(table, null=version), version=version)  # read in ways of their own
 
         def ask(version: str) -> dt.results.Release:
-            made = dt.release(
-                table, dataset="people", ledger=ledger, version=version, count="ill = 'yes'", epsilon="1/2"
-            )
-            assert isinstance(made, dt.results.Release)
-            return made
+            return account.release(table, version=version, count="ill = 'yes'", epsilon="1/2")
 
         ask("warm")
         statements.watch(ledger)

@@ -56,13 +56,13 @@ ROOMS = {
     "ledger": f"{BASE} formats present mechanism",
     "questions": f"{BASE} files mechanism registry",
     "engines": f"{BASE} questions progress",
+    "collect": f"{BASE} present randomness sampling files mechanism measure ledger engines progress",
     "tables": f"{BASE} formats present noise files mechanism mechanisms measure sharing registry ledger "
-    "questions engines progress",
-    "collect": f"{BASE} present randomness sampling files mechanism measure ledger engines tables progress",
+    "questions engines collect progress",
     "studio": f"{BASE} present progress files mechanism measure designs recovery sharing registry planning ledger questions "
     "engines tables collect",
     "cli": f"{BASE} present randomness verify files mechanism mechanisms measure designs recovery queries sharing registry "
-    "planning ledger questions engines tables collect progress studio",
+    "planning ledger questions engines collect tables progress studio",
     "__main__": "cli",
     "results": "",  # a face: it lists what others have
 }
@@ -84,6 +84,7 @@ CIRCLES = {
     ("sharing.cascades", "sharing.cascade_reports"): "a cascade draws its reports, which say whose they are",
     ("tables.publish.released", "tables.publish.error_statement"): "how wrong the numbers of a release can be",
     ("tables.publish.released", "tables.publish.page"): "a release as a page",
+    ("tables.publish.released", "tables.publish.rebuilding"): "a release with totals, or with other intervals",
     ("tables.publish.released", "tables.publish.pictures"): "plot of a release",
     ("tables.publish.released", "tables.saved.release_files"): "save of a release",
     ("tables.publish.released", "tables.saved.differences"): "difference between two releases",
@@ -284,8 +285,8 @@ for _ in range(2):
         assert isinstance(value, types.ModuleType) == name.islower() and name in FACES or callable(value), name
         for below in getattr(value, "__all__", ()) if name in FACES else ():
             assert not isinstance(getattr(value, below), types.ModuleType), (name, below)
-import discreet.designs.design, discreet.recovery.recover, discreet.tables.release
-assert callable(discreet.design) and callable(discreet.recover) and callable(discreet.release)
+import discreet.designs.design, discreet.recovery.recover, discreet.tables.ledger
+assert callable(discreet.design) and callable(discreet.recover) and callable(discreet.Ledger)
 from discreet import *
 assert geometric(2, alpha="1/2")
 """

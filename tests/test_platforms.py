@@ -32,10 +32,9 @@ for module in pkgutil.walk_packages(dt.__path__, "discreet."):
         importlib.import_module(module.name)
 open("people.csv", "w", newline="").write("district,ill\\r\\n" + "north,yes\\r\\nsouth,no\\r\\n" * 50)
 ledger = dt.Ledger("budget.db")
-ledger.create("town", budget="1", relation="add-remove")
-dt.admit("people.csv", dataset="town", ledger=ledger)
-made = dt.release("people.csv", dataset="town", ledger=ledger, count="ill = 'yes'", by=["district"],
-                  domain={"district": ["north", "south"]}, epsilon="1/2")
+town = ledger.create("town", budget="1", relation="add-remove")
+town.admit("people.csv")
+made = town.release("people.csv", count="ill = 'yes'", by=["district"], domain={"district": ["north", "south"]}, epsilon="1/2")
 made.save("table.csv")
 assert dt.check_release("table.json", ledger=ledger).holds
 assert b"\\r" not in open("table.csv", "rb").read() + open("table.json", "rb").read()

@@ -69,8 +69,8 @@ def test_files_of_a_release_fit(tmp_path):
     assert faults("domain", {**domain, "version": 2})
     with dt.Ledger(tmp_path / "ledger.db") as ledger:
         ledger.create("town", budget="1", relation="add-remove")
-        dt.release(people, asked, dataset="town", ledger=ledger, epsilon="1/2").save(tmp_path / "ill.csv")
-        exported = json.loads(json.dumps(ledger.export("town")))
+        ledger["town"].release(people, asked, epsilon="1/2").save(tmp_path / "ill.csv")
+        exported = json.loads(json.dumps(ledger["town"].export()))
     saved = json.loads((tmp_path / "ill.json").read_text())
     assert faults("release", saved) == []
     for key in saved["record"]:

@@ -234,5 +234,7 @@ def test_a_ledger_takes_nothing_from_a_seed(in_memory):
         book.create("people", "100", relation="change-one")
         for source in (dt.insecure_source(1), simulation(1)):
             with pytest.raises(ReleaseError, match="leave source out"):
-                dt.perturb(TABLE, "age", G, dataset="people", ledger=book, on_bad="map=0", source=source)
-        assert book.balance("people").spent == 0
+                PerturbRequest.of(
+                    column="age", mechanism=G, on_bad="map=0", source=source, charged=book["people"].paying()
+                )
+        assert book["people"].balance().spent == 0

@@ -18,8 +18,6 @@ GEOMETRIC = dt.geometric(8, alpha="1/2")
         (dt.load, FileError),
         (GEOMETRIC.save, FileError),
         (dt.Ledger, LedgerError),
-        (dt.Ledger.existing, LedgerError),
-        (lambda given: dt.release({}, ledger=given, dataset="x", by=[], domain={}, epsilon=1), LedgerError),
     ],
 )
 def test_a_file_is_named_by_a_text_or_a_path(call, kind, wrong):

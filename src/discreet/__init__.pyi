@@ -11,12 +11,12 @@ from .collect.perturbing import perturb as perturb
 from .collect.tallying import tally as tally
 from .designs.design import design as design
 from .designs.weakly_honest import weakly_honest as weakly_honest
+from .engines.table import read as read
 from .exact.grid import Grid as Grid
 from .exact.level import Level as Level
 from .exact.names import Names as Names
 from .exact.neighbours import Neighbours as Neighbours
 from .files import load as load
-from .ledger.ledger import Ledger as Ledger
 from .measure.auditing import audit as audit
 from .measure.description import properties as properties
 from .measure.loss import Loss as Loss
@@ -42,11 +42,9 @@ from .planning.reports import plan_reports as plan_reports
 from .questions.question import Question as Question
 from .randomness.source import insecure_source as insecure_source
 from .recovery.recover import recover as recover
-from .tables.count.admitting import admit as admit
 from .tables.count.admitting import profile as profile
-from .tables.release import preview as preview
-from .tables.release import release as release
-from .tables.release import release_to as release_to
+from .tables.dataset import DataSet as DataSet
+from .tables.ledger import Ledger as Ledger
 from .tables.saved.checking import check_release as check_release
 
 __version__: str

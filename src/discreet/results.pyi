@@ -1,5 +1,6 @@
 from .designs.design import Design as Design
 from .designs.ties import Uniqueness as Uniqueness
+from .engines.table import Table as Table
 from .ledger.balances import Balance as Balance
 from .ledger.balances import Balances as Balances
 from .ledger.chain import Admission as Admission

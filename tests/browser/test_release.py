@@ -133,9 +133,8 @@ def test_from_a_messy_file_to_downloads_without_paying_for_a_mistake(guest, mess
     assert_sound(page)
     page.keyboard.press("Enter")  # once too often: focus is on the way back
     page.wait_for_selector("dialog", state="detached")
-    assert (
-        not (guest.studio.folder / "budget.db").exists()
-        or dataset not in dt.Ledger(guest.studio.folder / "budget.db").datasets()
+    assert not (guest.studio.folder / "budget.db").exists() or dataset not in list(
+        dt.Ledger(guest.studio.folder / "budget.db")
     )
     page.click("#budget-done")
     page.get_by_role("button", name="Open it, for good").click()
@@ -181,15 +180,17 @@ def test_from_a_messy_file_to_downloads_without_paying_for_a_mistake(guest, mess
     page.click("#question-done")
     page.wait_for_selector("#preview .fine")
     assert "Left after it\n3/2" in page.inner_text("#price")
-    errors = dt.preview(
-        str(next(guest.studio.place.tables._things[guest.studio.place.draft.table].parent.glob("table.*"))),
-        count="krank = 'ja'",
-        by="Stadtteil",
-        domain={"Stadtteil": ["Mühle", "Hafen", "Süd", "Berg"]},
-        dataset=dataset,
-        ledger=book,
-        epsilon="1/2",
-    ).errors
+    errors = (
+        book[dataset]
+        .preview(
+            table=str(next(guest.studio.place.tables._things[guest.studio.place.draft.table].parent.glob("table.*"))),
+            count="krank = 'ja'",
+            by="Stadtteil",
+            domain={"Stadtteil": ["Mühle", "Hafen", "Süd", "Berg"]},
+            epsilon="1/2",
+        )
+        .errors
+    )
     said = f"krank = 'ja', each group: each within {errors[0]['each']}; all at once within {errors[0]['all']}."
     assert said in page.inner_text("#preview .said")
     page.click("#preview-done")
@@ -198,11 +199,11 @@ def test_from_a_messy_file_to_downloads_without_paying_for_a_mistake(guest, mess
     page.wait_for_selector("dialog")
     page.keyboard.press("Enter")
     page.wait_for_selector("dialog", state="detached")
-    assert book.balance(dataset).spent == 0  # nothing was charged by all these mistakes
+    assert book[dataset].balance().spent == 0  # nothing was charged by all these mistakes
     page.click("#pay")
     page.locator("dialog .main").dblclick()
     page.wait_for_function("() => document.querySelector('.result')?.shadowRoot?.querySelector('table')")
-    assert str(book.balance(dataset).spent) == "1/2"
+    assert str(book[dataset].balance().spent) == "1/2"
     assert focused_in_view(page) is True
     assert_sound(page)
     for kind in ("csv", "spreadsheet", "html", "json", "zip"):
@@ -341,7 +342,7 @@ def test_a_budget_with_a_delta_is_spent_in_rho(guest, messy):
     page.locator("dialog .main").click()
     page.wait_for_selector("#made h3")
     with dt.Ledger(guest.studio.folder / "budget.db") as book:
-        assert str(book.balance(dataset).spent) == "1/1000"
+        assert str(book[dataset].balance().spent) == "1/1000"
 
 
 @WIDE
@@ -360,7 +361,7 @@ def test_the_example_needs_nothing_else(guest):
     page.click("#question-done")
     page.wait_for_selector("#preview .fine")
     with dt.Ledger(guest.studio.folder / "example.db") as book:
-        assert book.balance("made-up town").spent == 0
+        assert book["made-up town"].balance().spent == 0
 
 
 @WIDE
@@ -409,7 +410,7 @@ def test_households_dates_words_and_public_groups_by_their_fields(guest, tmp_pat
     page.locator("dialog .main").click()
     page.wait_for_selector("#made h3")
     with dt.Ledger(guest.studio.folder / "budget.db") as book:
-        assert book.balance(dataset).spent == 30
+        assert book[dataset].balance().spent == 30
     for kind in ("csv", "json", "html"):
         with page.expect_download() as loading:
             page.click(f"[data-kind={kind}]")

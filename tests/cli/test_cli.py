@@ -26,6 +26,7 @@ from discreet.cli import main
 from discreet.cli.app import app
 from discreet.collect.reporter import Reporter
 from discreet.designs import Cells
+from discreet.ledger.ledger import Ledger
 from tests import reference
 from tests.test_verify import bytes_of, document, put, resigned
 
@@ -1564,15 +1565,16 @@ def test_an_audit_of_what_claims_nothing_has_json(run):
 def test_a_release_is_printed_as_the_library_prints_it(run, survey):
     told = run("release", *survey, "--margins", "sex")
     with dt.Ledger("b.db") as book:
-        made = dt.release(
-            "people.csv",
-            dataset="s",
-            ledger=book,
-            by=["sex", "education"],
-            count="income > 50000",
-            epsilon="1/2",
-            margins=["sex"],
-            domain=json.loads(Path("domain.json").read_text()),
+        made = (
+            book["s"]
+            .release(
+                "people.csv",
+                by=["sex", "education"],
+                count="income > 50000",
+                epsilon="1/2",
+                domain=json.loads(Path("domain.json").read_text()),
+            )
+            .with_totals("sex")
         )
         balances = book.balances()
     assert made.record["repeated"]
@@ -1594,7 +1596,7 @@ def lines_of(text: str) -> list[str]:
 
 
 def test_a_ledger_without_data_sets_has_nothing_to_show(run):
-    dt.Ledger("b.db").close()
+    Ledger("b.db").close()
     assert run("ledger", "show", "--ledger", "b.db") == (0, "nothing yet\n", "")
     assert run("ledger", "show", "--ledger", "b.db", "--json") == (0, "[]\n", "")
     told = run("ledger", "show", "--ledger", "b.db", "--csv")

@@ -27,12 +27,15 @@ from discreet.cli.options import (
     LIFETIME,
     PLAN_EPSILON,
     PLAN_REPORTS,
+    PRESENTED,
     PROFILE,
     QUESTION,
+    READ,
     RELEASE,
     meaning,
     parameters,
 )
+from discreet.tables.publish.presentation import PresentationParts
 from tests.cli.test_cli import assert_one_good_error, run, survey  # noqa: F401
 
 # Options that mean one thing in one command and another in the next, and how many things in all
@@ -192,12 +195,15 @@ def test_help_is_what_the_library_says():
         (PLAN_REPORTS, dt.plan_reports),
         (PROFILE, dt.profile),
         (QUESTION, dt.Question),
-        (RELEASE, dt.release),
+        (READ, dt.read),
+        (PRESENTED, dt.results.Release.presented),
+        (RELEASE, dt.DataSet.release),
     ):
         known = parameters(place)
         assert known, place
         words = " ".join((inspect.getdoc(thing) or "").split())
-        assert {*known} <= {*inspect.signature(thing).parameters}
+        taken = {*inspect.signature(thing).parameters}
+        assert {*known} <= (taken | PresentationParts.__annotations__.keys() if "words" in taken else taken)
         assert all(re.search(rf"\b{name} {re.escape(told)}", words) for name, told in known.items()), place
     assert {*parameters(QUESTION)} == {*inspect.signature(dt.Question).parameters} - {"other"}  # which is refused
     known = options(ALL["release"])

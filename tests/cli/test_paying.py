@@ -39,8 +39,8 @@ def typed(monkeypatch):
 
 
 def spent():
-    with dt.Ledger.existing("b.db") as book:
-        return book.balance("s").spent
+    with dt.Ledger("b.db") as book:
+        return book["s"].balance().spent
 
 
 def test_check_alone_pays_nothing(run, survey, asked):  # noqa: F811
@@ -139,7 +139,7 @@ def test_what_caps_leave_is_said_where_it_is_paid(run, typed):  # noqa: F811
     for left, paid, counted in ((4, "y\n", "*"), (3, "n\n", "sex = 'f'")):
         typed(paid)
         told = run("release", *asked, "--count", counted)
-        year = dt.Ledger.existing("p.db").balance("town").periods[0].name
+        year = dt.Ledger("p.db")["town"].balance().periods[0].name
         assert f"Pay 1 of {left} ({left} of 4 left in the year {year})? [y/N]" in told.err
 
 
@@ -278,7 +278,7 @@ def test_terms_that_hardly_protect_are_named_before_they_are_fixed(run, typed, b
     assert not Path("p.db").exists()
     typed("y\n")
     assert run(*words).code == 0
-    assert dt.Ledger.existing("p.db").terms("wide").delta in (Fraction(1, 2), Fraction(1, 10**9))
+    assert dt.Ledger("p.db")["wide"].terms.delta in (Fraction(1, 2), Fraction(1, 10**9))
 
 
 def test_terms_that_protect_are_fixed_without_a_question(run, typed):  # noqa: F811

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import discreet as dt
 import discreet.files as files
 import discreet.ledger.ledger as ledgers
 import discreet.tables.release as releasing
@@ -45,8 +46,8 @@ def told_once(told: Told) -> str:
 
 
 def ledger_says(name="s", place="b.db"):
-    with ledgers.Ledger.existing(place) as book:
-        balance = book.balance(name)
+    with dt.Ledger(place) as book:
+        balance = book[name].balance()
         return balance.spent, balance.pending
 
 

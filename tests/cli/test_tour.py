@@ -14,6 +14,7 @@ from discreet.cli import tour
 from discreet.cli.tour import sketch
 from discreet.errors import FileError
 from discreet.present.plot import chart_files
+from tests.asking import ask_release
 
 from .test_cli import assert_one_good_error, run  # noqa: F401  # fixtures
 
@@ -23,7 +24,7 @@ def office(run):  # noqa: F811
     """A folder in which somebody works, with a ledger of the name that the README gives it."""
     with dt.Ledger("budget.db") as book:
         book.create("town", budget=6, relation="add-remove")
-        book.charge("town", epsilon=5, what="tables of last year")
+        book["town"].charge(epsilon=5, what="tables of last year")
     Path("index.html").write_text("ours")
     return {file.name: file.read_bytes() for file in Path().iterdir()}
 
@@ -91,7 +92,7 @@ def test_a_record_cannot_have_a_ledger_removed_as_old_totals(run, office):  # no
         book.create("town", budget=1, relation="add-remove")
         table = pyarrow.table({"sex": ["f", "m"] * 20})
         asked = {"dataset": "town", "ledger": book, "by": ["sex"], "domain": {"sex": ["f", "m"]}}
-        made = dt.release(table, epsilon=1, **asked)
+        made = ask_release(table, epsilon=1, **asked)
     made.save("x.csv")
     told = json.loads(Path("x.json").read_text())
     told["record"]["files"] |= {"x-by-a.csv": "", "x-by-b.csv": ""}

@@ -180,11 +180,11 @@ class Office:
         """All charges of the ledger, in its own words."""
         if not Path("amt.db").exists():
             return []
-        with dt.Ledger.existing("amt.db") as book:
+        with dt.Ledger("amt.db") as book:
             return [
                 (name, Fraction(line.facts["epsilon"]))
-                for name in book.datasets()
-                for line in book.history(name)
+                for name in list(book)
+                for line in book[name].history()
                 if line.kind == "charge"
             ]
 
@@ -653,9 +653,9 @@ def test_the_year_of_an_office(office, clock):
     checked_by_others(office)
     nothing_private(office, march)
     office.settled()
-    with dt.Ledger.existing("amt.db") as book:
-        assert book.balance("einwohner").spent == Fraction(9, 4)
-        assert book.balance("sued").spent == Fraction(3, 2)
-        assert book.balance("geburten").spent == Fraction(3, 4)
-        assert all(book.balance(name).pending == 0 for name in book.datasets())
+    with dt.Ledger("amt.db") as book:
+        assert book["einwohner"].balance().spent == Fraction(9, 4)
+        assert book["sued"].balance().spent == Fraction(3, 2)
+        assert book["geburten"].balance().spent == Fraction(3, 4)
+        assert all(book[name].balance().pending == 0 for name in list(book))
     assert sum(epsilon for _, epsilon in office.charges()) == Fraction(9, 4) + Fraction(3, 2) + Fraction(5, 4)

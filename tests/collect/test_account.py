@@ -35,25 +35,27 @@ def table() -> pa.Table:
 
 
 def test_the_first_is_charged_between_any_two_and_a_repeat_is_free(book):
-    asked = {"dataset": "ages", "ledger": book, "on_bad": "map=0"}
-    first = dt.perturb(table(), "age", G, **asked)
-    spent = book.balance("ages").spent
+    asked, ages = {"on_bad": "map=0"}, book["ages"]
+    first = ages.perturb(table(), "age", G, **asked)
+    spent = book["ages"].balance().spent
     assert 10 * np.log(2) <= spent <= 10 * np.log(2) + 1e-11
-    assert dt.perturb(table(), "age", G, **asked) == first
-    rows = dt.perturb(table(), "age", G, rows=True, **asked)  # the same tally, written out
+    assert ages.perturb(table(), "age", G, **asked) == first
+    rows = ages.perturb(table(), "age", G, rows=True, **asked)  # the same tally, written out
     assert dt.tally(rows, "age").to_pydict() == first.to_pydict()
-    assert book.balance("ages").spent == spent
-    dt.perturb(table(), "age", RESPONSE, **asked)
-    assert book.balance("ages").spent == spent + Fraction(1, 2)  # as it was asked, not rounded
-    dt.perturb(table(), "age", RESPONSE, max_rows=3, **asked)
-    assert book.balance("ages").spent == spent + Fraction(1, 2) * 4
-    again = json.loads(dt.perturb(table(), "age", RESPONSE, **asked).schema.metadata[b"discreet.perturb"])
-    left = str(book.balance("ages").left)
+    assert book["ages"].balance().spent == spent
+    ages.perturb(table(), "age", RESPONSE, **asked)
+    assert book["ages"].balance().spent == spent + Fraction(1, 2)  # as it was asked, not rounded
+    ages.perturb(table(), "age", RESPONSE, max_rows=3, **asked)
+    assert book["ages"].balance().spent == spent + Fraction(1, 2) * 4
+    again = json.loads(ages.perturb(table(), "age", RESPONSE, **asked).schema.metadata[b"discreet.perturb"])
+    left = str(book["ages"].balance().left)
     assert (again["repeated"], again["epsilon_charged"], again["left"]) == (True, "1/2", left)
-    summary = perturb_summary(table(), PerturbRequest.of(column="age", mechanism=RESPONSE, **asked))
+    summary = perturb_summary(
+        table(), PerturbRequest.of(column="age", mechanism=RESPONSE, charged=ages.paying(), **asked)
+    )
     assert summary.repeated
     assert "free of charge" in str(summary)
-    book.verify("ages")
+    book["ages"].verify()
 
 
 HALF = dt.randomized_response(2, epsilon=1)
@@ -91,27 +93,26 @@ def test_beyond_the_budget_nothing_is_drawn(book, monkeypatch):
     drawn = []
     monkeypatch.setattr(work.Work, "drawn", lambda *_: drawn.append(1))
     with pytest.raises(BudgetError):
-        dt.perturb(table(), "age", RESPONSE, dataset="ages", ledger=book, on_bad="map=0", max_rows=50)
+        book["ages"].perturb(table(), "age", RESPONSE, on_bad="map=0", max_rows=50)
     assert drawn == []
-    assert book.balance("ages").spent == 0
+    assert book["ages"].balance().spent == 0
 
 
 def test_the_charge_is_on_disk_before_the_draw(book, monkeypatch):
     def killed(*_: object) -> None:
-        assert book.balance("ages").spent == Fraction(1, 2)
+        assert book["ages"].balance().spent == Fraction(1, 2)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(work.Work, "drawn", killed)
     with pytest.raises(KeyboardInterrupt):
-        dt.perturb(table(), "age", RESPONSE, dataset="ages", ledger=book, on_bad="map=0")
-    assert book.balance("ages").pending == 1
+        book["ages"].perturb(table(), "age", RESPONSE, on_bad="map=0")
+    assert book["ages"].balance().pending == 1
 
 
 def test_what_no_charge_covers_is_refused(book):
     book.create("who", "20", relation="add-remove")
     more = table().append_column("town", pa.array(["x"] * 1000))
     refused = {
-        "number of people": {"dataset": "who"},
         "Which group": {"by": ["town"]},
         "Leaving out a value": {"on_bad": "drop"},
         "any two values": {"mechanism": dt.geometric(dt.Grid(None, None), epsilon=1)},
@@ -119,10 +120,21 @@ def test_what_no_charge_covers_is_refused(book):
     }
     for words, ask in refused.items():
         with pytest.raises(ReleaseError, match=words):
-            dt.perturb(
-                more, **{"column": "age", "mechanism": G, "dataset": "ages", "ledger": book, "on_bad": "map=0", **ask}
+            PerturbRequest.of(
+                **{"column": "age", "mechanism": G, "charged": book["ages"].paying(), "on_bad": "map=0", **ask}
             )
-    assert book.balance("ages").spent == 0
+    with pytest.raises(ReleaseError, match="number of people"):
+        book["who"].perturb(more, "age", G, on_bad="map=0")
+    assert book["ages"].balance().spent == 0
+
+
+def test_where_nothing_is_said_bad_numbers_have_a_place(book):
+    """A charge covers no refusal: numbers go to the nearest value, and what is none to the first; of names it must be said."""
+    book.create("rich", "100000")
+    made = book["rich"].perturb(pa.table({"age": [1, None, 300]}), "age", SURE)
+    assert made.to_pydict() == {"age": [0, 1, 100], "count": [1, 1, 1]}
+    with pytest.raises(ReleaseError, match="say where bad values go"):
+        book["rich"].perturb(pa.table({"age": ["a"]}), "age", dt.randomized_response(["a", "b"], epsilon=1))
 
 
 def test_no_refusal_depends_on_the_values(book):
@@ -130,40 +142,41 @@ def test_no_refusal_depends_on_the_values(book):
     bad = pa.table({"age": [1, None, 300]})
     for rule, data in [("error", bad), ("clamp", bad), ("error", table())]:
         with pytest.raises(ReleaseError, match=r"no charge covers.*map=VALUE"):
-            dt.perturb(data, "age", RESPONSE, dataset="ages", ledger=book, on_bad=rule)
+            book["ages"].perturb(data, "age", RESPONSE, on_bad=rule)
     long = dt.randomized_response(2**25, epsilon=1)  # the number of different values could be too large to count
     with pytest.raises(ReleaseError, match="coarser grid"):
-        dt.perturb(table(), "age", long, dataset="ages", ledger=book, on_bad="map=7")
-    assert book.balance("ages").spent == 0
+        book["ages"].perturb(table(), "age", long, on_bad="map=7")
+    assert book["ages"].balance().spent == 0
     book.create("rich", "100000")
-    made = dt.perturb(bad, "age", SURE, dataset="rich", ledger=book, on_bad="clamp,map=7")
+    made = book["rich"].perturb(bad, "age", SURE, on_bad="clamp,map=7")
     assert made.to_pydict() == {"age": [1, 7, 100], "count": [1, 1, 1]}
 
 
 def test_a_file_must_be_the_one_that_was_admitted(book, tmp_path):
     path = tmp_path / "ages.csv"
     path.write_text("age;id\n" + "".join(f"{k % 101};{k}\n" for k in range(300)))
-    asked = {"dataset": "ages", "ledger": book, "column": "age", "mechanism": RESPONSE, "on_bad": "map=0"}
+    asked = {"column": "age", "mechanism": RESPONSE, "on_bad": "map=0"}
     with pytest.raises(ReleaseError, match="was not admitted"):
-        dt.perturb(path, **asked)
-    dt.admit(path, dataset="ages", ledger=book, separator=";")
-    made = dt.perturb(path, **asked)
+        book["ages"].perturb(path, **asked)
+    book["ages"].admit(dt.read(path, separator=";"))
+    made = book["ages"].perturb(path, **asked)
     assert sum(made.column("count").to_pylist()) == 300
+    assert book["ages"].perturb(dt.read(path, separator=";"), **asked) == made
     with pytest.raises(TableInputError, match="as it was admitted"):
-        dt.perturb(path, separator=";", **asked)
+        book["ages"].perturb(dt.read(path, separator=",", decimal="."), **asked)
     path.write_text(path.read_text() + "5;9\n")
     with pytest.raises(ReleaseError, match="is not the file"):
-        dt.perturb(path, **asked)
-    assert book.balance("ages").spent == Fraction(1, 2)
+        book["ages"].perturb(path, **asked)
+    assert book["ages"].balance().spent == Fraction(1, 2)
 
 
 def test_other_data_under_the_same_question_are_refused(book):
-    dt.perturb(table(), "age", RESPONSE, dataset="ages", ledger=book, on_bad="map=0")
+    book["ages"].perturb(table(), "age", RESPONSE, on_bad="map=0")
     other = pa.table({"age": [5] * 1000})
     with pytest.raises(LedgerError, match="other data"):
-        dt.perturb(other, "age", RESPONSE, dataset="ages", ledger=book, on_bad="map=0")
-    dt.perturb(other, "age", RESPONSE, dataset="ages", ledger=book, on_bad="map=0", fresh=True)
-    assert book.balance("ages").spent == 1
+        book["ages"].perturb(other, "age", RESPONSE, on_bad="map=0")
+    book["ages"].perturb(other, "age", RESPONSE, on_bad="map=0", fresh=True)
+    assert book["ages"].balance().spent == 1
 
 
 def test_of_a_person_the_first_rows_count(tmp_path, monkeypatch):
@@ -172,11 +185,11 @@ def test_of_a_person_the_first_rows_count(tmp_path, monkeypatch):
     with dt.Ledger(tmp_path / "budget.db") as book:
         book.create("visits", "100000", unit="id")
         visits = pa.table({"id": ["a", "b", "a", None, "a", "b", "c", "a"], "age": [1, 2, 3, 4, 5, 6, 7, 8]})
-        asked = {"mechanism": SURE, "dataset": "visits", "ledger": book, "on_bad": "map=0"}
-        made = dt.perturb(visits, "age", max_rows=2, **asked)
+        asked = {"mechanism": SURE, "on_bad": "map=0"}
+        made = book["visits"].perturb(visits, "age", max_rows=2, **asked)
         assert made.column("age").to_pylist() == [1, 2, 3, 6, 7]
-        assert book.balance("visits").spent == pytest.approx(2 * 45 * 100, rel=1e-12)
-        assert dt.perturb(visits, "age", max_rows=1, **asked).column("age").to_pylist() == [1, 2, 7]
+        assert book["visits"].balance().spent == pytest.approx(2 * 45 * 100, rel=1e-12)
+        assert book["visits"].perturb(visits, "age", max_rows=1, **asked).column("age").to_pylist() == [1, 2, 7]
 
 
 @pytest.mark.parametrize(
@@ -194,19 +207,22 @@ def test_equal_ids_are_one_person_whatever_stands_for_them(tmp_path, monkeypatch
     visits = pa.concat_tables([visits.slice(0, 3), visits.slice(3), visits])
     with dt.Ledger(tmp_path / "budget.db") as book:
         book.create("visits", "100000", unit="id")
-        asked = {"mechanism": SURE, "dataset": "visits", "ledger": book, "on_bad": "map=0"}
-        assert dt.perturb(visits, "age", **asked).to_pydict() == {"age": [1, 3], "count": [1, 1]}
-        assert sum(dt.perturb(visits, "age", max_rows=9, **asked).column("count").to_pylist()) == 8
+        asked = {"mechanism": SURE, "on_bad": "map=0"}
+        assert book["visits"].perturb(visits, "age", **asked).to_pydict() == {"age": [1, 3], "count": [1, 1]}
+        assert sum(book["visits"].perturb(visits, "age", max_rows=9, **asked).column("count").to_pylist()) == 8
 
 
 def test_ids_of_the_wrong_kind_and_any_number_of_rows(tmp_path):
     with dt.Ledger(tmp_path / "budget.db") as book:
         book.create("visits", 10**40, unit="id")
-        asked = {"mechanism": SURE, "dataset": "visits", "ledger": book, "on_bad": "map=0"}
+        asked = {"mechanism": SURE, "on_bad": "map=0"}
         with pytest.raises(TableInputError, match="has type list, which identifies nobody"):
-            dt.perturb(pa.table({"id": [[1], [1]], "age": [1, 2]}), "age", **asked)
-        assert dt.perturb(pa.table({"id": [1, 1], "age": [1, 2]}), "age", max_rows=10**30, **asked).num_rows == 2
-        assert book.balance("visits").spent == 4500 * 10**30
+            book["visits"].perturb(pa.table({"id": [[1], [1]], "age": [1, 2]}), "age", **asked)
+        assert (
+            book["visits"].perturb(pa.table({"id": [1, 1], "age": [1, 2]}), "age", max_rows=10**30, **asked).num_rows
+            == 2
+        )
+        assert book["visits"].balance().spent == 4500 * 10**30
 
 
 def test_first_rows_against_plain_counting():

@@ -291,10 +291,9 @@ def test_with_a_ledger_a_type_is_refused_before_the_charge_and_a_value_never(nam
             ("people", {"age": pa.array([1, 2, 3]), "id": hostile}, name in NO_IDS, {"unit": "id"}),
         ]:
             book.create(dataset, 10**6, **terms)
-            asked = {"dataset": dataset, "ledger": book, "on_bad": "map=0"}
-            came = outcome(lambda: dt.perturb(held(columns), "age", SURE, **asked))  # noqa: B023
+            came = outcome(lambda: book[dataset].perturb(held(columns), "age", SURE, on_bad="map=0"))  # noqa: B023
             assert came[0] in (TableInputError, ReleaseError) if refused else isinstance(came, int)
-            assert book.balance(dataset).spent == (0 if refused else 4500)
+            assert book[dataset].balance().spent == (0 if refused else 4500)
 
 
 def ids_of(column: pa.Array) -> list[Any]:
@@ -463,10 +462,10 @@ def test_an_admitted_file_with_one_broken_text_is_charged_and_answered(tmp_path)
     )
     with dt.Ledger(tmp_path / "budget.db") as book:
         book.create("ages", 10**6, unit="id")
-        dt.admit(path, dataset="ages", ledger=book)
-        made = dt.perturb(path, "age", SURE, dataset="ages", ledger=book, on_bad="map=0")
+        book["ages"].admit(path)
+        made = book["ages"].perturb(path, "age", SURE, on_bad="map=0")
         assert made.to_pydict() == {"age": [0, 7], "count": [1, 1]}  # an id that is no UTF-8 is nobody's
-        assert book.balance("ages").spent == 4500
+        assert book["ages"].balance().spent == 4500
 
 
 def test_a_reader_that_breaks_off_quotes_nothing(tmp_path):
@@ -500,11 +499,11 @@ def test_reports_are_counted_before_the_charge(tmp_path):
         assert wide.inputs.size == 2**24 < wide.outputs.size
         for _ in range(2):
             with pytest.raises(ReleaseError, match="coarser grid"):
-                dt.perturb(table, "age", wide, dataset="ages", ledger=book, on_bad="map=0")
-        assert (book.balance("ages").spent, book.balance("ages").pending) == (0, 0)
+                book["ages"].perturb(table, "age", wide, on_bad="map=0")
+        assert (book["ages"].balance().spent, book["ages"].balance().pending) == (0, 0)
         most = dt.randomized_response(2**24 - 1, epsilon="1/2")  # just as many as can be counted
-        asked = PerturbRequest.of(column="age", mechanism=most, dataset="ages", ledger=book, on_bad="map=0")
+        asked = PerturbRequest.of(column="age", mechanism=most, charged=book["ages"].paying(), on_bad="map=0")
         assert asked.mechanism.outputs.size == 2**24
         fits = dt.square_wave(1000, epsilon="1/2")
-        dt.perturb(table, "age", fits, dataset="ages", ledger=book, on_bad="map=0")
-        assert book.balance("ages").spent == Fraction(1, 2)
+        book["ages"].perturb(table, "age", fits, on_bad="map=0")
+        assert book["ages"].balance().spent == Fraction(1, 2)

@@ -231,12 +231,12 @@ def test_a_ledger_pays_for_names_and_the_level_is_between_any_two(tmp_path):
     ledger = dt.Ledger(tmp_path / "l.db")
     ledger.create("t", budget="200", relation="change-one")
     table = pa.table({"b": TEXTS})
-    asked = {"column": "b", "mechanism": BOTH, "dataset": "t", "ledger": ledger}
+    asked = {"column": "b", "mechanism": BOTH}
     with pytest.raises(ReleaseError, match="say where bad values go"):
-        dt.perturb(table, **asked)
-    made = dt.perturb(table, **asked, on_bad="map=08")
+        ledger["t"].perturb(table, **asked)
+    made = ledger["t"].perturb(table, **asked, on_bad="map=08")
     assert dict(zip(*made.to_pydict().values(), strict=True)) == Counter(reference(TEXTS, BOTH, "map=08"))
-    assert ledger.balance("t").left == 140
+    assert ledger["t"].balance().left == 140
     told = json.loads(made.schema.metadata[b"discreet.perturb"])
     assert told["epsilon_any_two"] == told["epsilon_one_step"] == 60.0
 

@@ -242,7 +242,7 @@ def test_a_text_file_names_the_line_and_no_value(tmp_path):
         dt.perturb(path, "age", SURE)
     assert "secret" not in str(refused.value)
     path.write_text("age;n\n30,0;1\n-;2\n")
-    made = dt.perturb(path, "age", SURE, separator=";", decimal=",", null="-", on_bad="map=7")
+    made = dt.perturb(dt.read(path, separator=";", decimal=",", null="-"), "age", SURE, on_bad="map=7")
     assert made.to_pydict() == {"age": [7, 30], "count": [1, 1]}
 
 
@@ -259,10 +259,7 @@ def test_a_text_file_names_the_line_and_no_value(tmp_path):
         {"on_bad": None},
         {"column": "town", "on_bad": "error"},
         {"column": "day"},
-        {"dataset": "x"},
-        {"ledger": "x"},
-        {"max_rows": 3},
-        {"encoding": "latin-1"},
+        {"table": dt.read(pa.table({"age": [1, 2]}), encoding="latin-1")},
         {"mechanism": "geometric"},
         {"source": 3},
     ],
@@ -271,7 +268,7 @@ def test_a_text_file_names_the_line_and_no_value(tmp_path):
 def test_what_cannot_be_asked_is_refused_in_a_sentence(ask):
     table = pa.table({"age": [1, 2], "town": ["a", "b"], "day": pa.array([1, 2], pa.date32())})
     with pytest.raises(dt.errors.DiscreetError) as refused:
-        dt.perturb(table, **{"column": "age", "mechanism": SURE, **ask})
+        dt.perturb(**{"table": table, "column": "age", "mechanism": SURE, **ask})
     assert str(refused.value).endswith(".")
 
 
@@ -282,8 +279,9 @@ def test_plain_values_are_no_table_and_the_refusal_says_what_is():
         assert type(values).__name__ in str(refused.value)
 
 
-def test_a_request_is_checked_once_and_cannot_change():
+def test_a_request_is_checked_once_and_cannot_change(tmp_path):
     """Named parts that a type checker sees, so that no two of them can be swapped."""
+    account = dt.Ledger(tmp_path / "b.db").create("d", 1)
     request = PerturbRequest.of(column="age", mechanism=SURE, rows=True, by="town", on_bad="clamp, map=7")
     assert (request.by, request.rule.text, request.charged) == (("town",), "clamp,map=7", None)
     with pytest.raises(dataclasses.FrozenInstanceError):
@@ -291,9 +289,7 @@ def test_a_request_is_checked_once_and_cannot_change():
     with pytest.raises(TypeError):
         PerturbRequest.of("age", SURE)  # type: ignore[misc]
     with pytest.raises(dt.errors.ReleaseError, match="no charge covers"):
-        PerturbRequest.of(
-            column="age", mechanism=SURE, rows=True, by=["town"], dataset="d", ledger="b.db", on_bad="map=0"
-        )
+        PerturbRequest.of(column="age", mechanism=SURE, by=["town"], charged=account.paying(), on_bad="map=0")
 
 
 def test_a_column_of_counts_cannot_be_confused():

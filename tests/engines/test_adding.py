@@ -396,7 +396,7 @@ def test_values_beyond_the_bounds_are_told_by_their_lines(tmp_path):
     assert first.places == ((4, 9), (3,), (5, 6))
     assert (first.people_below, first.people_above) == (1, 2)  # the row without an id is nobody's
     assert (second.below, second.above, second.without, second.people_above) == (2, 0, 1, 0)
-    report = dt.profile(path, separator=";", decimal=",", unit="id", sum="income:0..100000/100")
+    report = dt.profile(dt.read(path, separator=";", decimal=","), unit="id", sum="income:0..100000/100")
     told = {f.what: (f.count, f.places) for f in report.findings}
     assert told["above the declared 100000"] == (1, (3,))
     assert told["units whose rows add up to more than 100000"] == (2, ())

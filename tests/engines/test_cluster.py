@@ -33,6 +33,7 @@ from discreet.errors import DiscreetError, ReleaseError, SourceError, TableInput
 from discreet.exact.grid import Grid
 from discreet.questions.domain import Domain
 from discreet.questions.statistic import SumOf
+from tests.asking import ask_preview, ask_release
 
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("duckdb")
@@ -267,17 +268,17 @@ def test_a_job_that_fails_keeps_its_charge(spark, tmp_path, monkeypatch):
     ledger = dt.Ledger("budget.db")
     ledger.create("town", budget="2000", relation="change-one")
     table = ParquetOnCluster("age.parquet", spark)
-    dt.admit(table, dataset="town", ledger=ledger)
+    ledger["town"].admit(table)
     monkeypatch.setattr(work, "draw_reports", killed(4, True))
     with pytest.raises(TableInputError, match="stays charged") as caught:
-        dt.perturb(table, "age", SURE, dataset="town", ledger=ledger, on_bad="map=7")
+        ledger["town"].perturb(table, "age", SURE, on_bad="map=7")
     assert caught.value.__context__ is None
-    left = ledger.balance("town").left
+    left = ledger["town"].balance().left
     assert left < 2000
     monkeypatch.undo()
     monkeypatch.chdir(tmp_path)
-    dt.perturb(table, "age", SURE, dataset="town", ledger=ledger, on_bad="map=7")
-    assert ledger.balance("town").left == left - (
+    ledger["town"].perturb(table, "age", SURE, on_bad="map=7")
+    assert ledger["town"].balance().left == left - (
         2000 - left
     )  # the answer was never there: it is drawn, and charged, anew
 
@@ -346,9 +347,9 @@ def test_reports_of_people_whose_rows_are_in_several_files(spark, tmp_path, monk
     for unit in ("id", "name"):
         ledger.create(unit, budget="10000", relation="change-one", unit=unit)
         files = ParquetOnCluster(in_files(tmp_path / unit, table), spark)
-        dt.admit(files, dataset=unit, ledger=ledger)
+        ledger[unit].admit(files)
         made = [
-            dt.perturb(files, "age", SURE, dataset=unit, ledger=ledger, on_bad="map=7", max_rows=2, fresh=fresh)
+            ledger[unit].perturb(files, "age", SURE, on_bad="map=7", max_rows=2, fresh=fresh)
             for fresh in (False, False)
         ]
         assert made[0].to_pylist() == made[1].to_pylist()  # stored
@@ -370,7 +371,7 @@ def test_a_year_of_an_office_with_a_cluster(spark, tmp_path, monkeypatch):
     ledger = dt.Ledger("budget.db")
     ledger.create("town", budget="10", relation="add-remove", unit="id")
     files = ParquetOnCluster(folder, spark)
-    report = dt.admit(files, dataset="town", ledger=ledger)
+    report = ledger["town"].admit(files)
     assert report.names == tuple(table.column_names)
     assert report.size == ROWS
     asked = {
@@ -380,17 +381,17 @@ def test_a_year_of_an_office_with_a_cluster(spark, tmp_path, monkeypatch):
         "by": ["region"],
         "domain": {"region": ["north", "south"]},
     }
-    check = dt.preview(files, epsilon=45, check=True, **asked).check
+    check = ask_preview(files, epsilon=45, check=True, **asked).check
     assert check is not None
-    assert ledger.balance("town").left == 10
-    made = dt.release(files, epsilon="9", **asked)
+    assert ledger["town"].balance().left == 10
+    made = ask_release(files, epsilon="9", **asked)
     true = count_each(table, predicates=["age > 10"], by=["region"], domain=REGIONS, unit="id").counts[0].counts
     assert [abs(row["report"] - int(n)) < 6 for row, n in zip(made.rows(), true, strict=True)] == [True, True]
-    again = dt.release(ParquetOnCluster(folder, spark), epsilon="9", **asked)
+    again = ask_release(ParquetOnCluster(folder, spark), epsilon="9", **asked)
     assert again.rows() == made.rows()
-    assert ledger.balance("town").left == 1
+    assert ledger["town"].balance().left == 1
     with pytest.raises(TableInputError, match="by its columns alone"):
-        dt.admit(files, dataset="town", ledger=ledger, version="2", domain={"region": ["north"]})
+        ledger["town"].admit(files, version="2", domain={"region": ["north"]})
 
 
 def test_files_that_are_others_by_now_are_refused(spark, tmp_path, monkeypatch):
@@ -399,12 +400,12 @@ def test_files_that_are_others_by_now_are_refused(spark, tmp_path, monkeypatch):
     folder = in_files(tmp_path / "files", table)
     ledger = dt.Ledger("budget.db")
     ledger.create("town", budget="10", relation="add-remove")
-    dt.admit(ParquetOnCluster(folder, spark), dataset="town", ledger=ledger)
+    ledger["town"].admit(ParquetOnCluster(folder, spark))
     asked = {"dataset": "town", "ledger": ledger, "count": "age > 10", "epsilon": 1}
     planned = ParquetOnCluster(folder, spark)
     pq.write_table(table[:10], folder / "part 0é.parquet")
     with pytest.raises(ReleaseError, match="is not the file that was admitted"):
-        dt.release(ParquetOnCluster(folder, spark), **asked)
+        ask_release(ParquetOnCluster(folder, spark), **asked)
     for look in (
         planned.digest,
         lambda: planned.counted(**QUESTIONS["rows"]),
@@ -416,7 +417,7 @@ def test_files_that_are_others_by_now_are_refused(spark, tmp_path, monkeypatch):
     (folder / "part 0é.parquet").unlink()
     with pytest.raises(TableInputError, match="There is no file"):
         planned.counted(**QUESTIONS["rows"])
-    assert ledger.balance("town").left == 10
+    assert ledger["town"].balance().left == 10
 
 
 def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path):

@@ -16,6 +16,7 @@ from discreet.engines.sources import open_table
 from discreet.errors import PredicateError, TableInputError
 from discreet.questions.domain import Domain
 from discreet.questions.recoding import Recoding
+from tests.asking import ask_admission, ask_preview, ask_release
 from tests.cells import for_each
 
 from .one_count import count_groups, refused
@@ -410,18 +411,18 @@ def test_what_is_no_date_is_counted_for_whoever_admits(tmp_path):
     how = {"separator": ";", "header_row": 2}
     with dt.Ledger(tmp_path / "b.db") as book:
         book.create("town", 9, relation="add-remove")
-        report = dt.admit(path, dataset="town", ledger=book, dates={"born": "dd.mm.yyyy"}, **how)
+        report = ask_admission(path, dataset="town", ledger=book, dates={"born": "dd.mm.yyyy"}, **how)
         found = {f.what: (f.count, f.places, f.grave) for f in report.findings if f.column == "born"}
         assert found == {"missing": (3, (6, 7, 8), False), "no date as dd.mm.yyyy": (2, (6, 7), False)}
         assert dict(report.columns[0])["holds"] == "dates"
         asked = {"dataset": "town", "ledger": book, "epsilon": 1}
-        checked = dt.preview(path, count="born < '1990-01-01'", check=True, **asked).check
+        checked = ask_preview(path, count="born < '1990-01-01'", check=True, **asked).check
         assert checked.findings == ()
         with pytest.raises(TableInputError, match=r"no date as mm/dd/yyyy .in line 3, 4, 5, 6, 7.") as caught:
-            dt.admit(path, dataset="town", ledger=book, version="2", dates="born:mm/dd/yyyy", **how)
+            ask_admission(path, dataset="town", ledger=book, version="2", dates="born:mm/dd/yyyy", **how)
         assert "unbekannt" not in str(caught.value)
         with pytest.raises(TableInputError, match=r"There is no column 'borm'. Did you mean 'born'"):
-            dt.admit(path, dataset="town", ledger=book, version="2", dates="borm:d.m.yyyy", **how)
+            ask_admission(path, dataset="town", ledger=book, version="2", dates="borm:d.m.yyyy", **how)
 
 
 def test_the_sheets_own_dates_stand_beside_those_written_as_texts(tmp_path):
@@ -452,15 +453,13 @@ def test_a_table_in_memory_is_released_with_its_dates(in_memory):
     with dt.Ledger(in_memory / "b.db") as book:
         book.create("town", 999, relation="add-remove")
         asked = {"dataset": "town", "ledger": book, "count": "born < '1990-01-02'", "epsilon": 60}
-        made = dt.release(table, dates=dates, **asked)
+        made = ask_release(table, dates=dates, **asked)
         assert made.rows()[0]["report"] == 3  # another number with a probability of some e^-60
-        found = {f.what: f.count for f in dt.profile(table, dates=dates).findings if f.column == "born"}
+        found = {f.what: f.count for f in dt.profile(dt.read(table, dates=dates)).findings if f.column == "born"}
         assert found["no date as dd.mm.yyyy"] == 2
-        assert dt.preview(table, dates=dates, check=True, **asked).check.findings == ()
-        with pytest.raises(TableInputError, match="declared when it is admitted"):
-            dt.release("p.csv", dates=dates, **asked)
+        assert ask_preview(table, dates=dates, check=True, **asked).check.findings == ()
         with pytest.raises(TableInputError, match="There is no column 'x'"):
-            dt.release(table, dates={"x": "d.m.yyyy"}, **asked)
+            ask_release(table, dates={"x": "d.m.yyyy"}, **asked)
         with pytest.raises(TableInputError, match="1925 or 2025"):
-            dt.release(table, dates={"born": "d.m.yy"}, **asked)
-        assert book.balance("town").spent == 60
+            ask_release(table, dates={"born": "d.m.yy"}, **asked)
+        assert book["town"].balance().spent == 60

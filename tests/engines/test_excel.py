@@ -130,10 +130,8 @@ def test_admission_lists_empty_cells_by_their_rows(tmp_path):
     assert "formulas without a value" in gone.advice
     with dt.Ledger(tmp_path / "b.db") as book:
         book.create("town", "1", relation="change-one", public=["town"])
-        dt.admit(path, dataset="town", ledger=book)
-        made = dt.release(
-            path, dataset="town", ledger=book, by=["town"], domain={"town": ["a", "b"]}, count="x > 1", epsilon=1
-        )
+        book["town"].admit(path)
+        made = book["town"].release(path, by=["town"], domain={"town": ["a", "b"]}, count="x > 1", epsilon=1)
         assert made.columns["n"] == [2, 2]
 
 
@@ -160,8 +158,8 @@ def test_one_of_several_sheets_is_named(tmp_path):
     with pytest.raises(TableInputError, match="2 sheets, 'one', 'two'; say which one"):
         dt.profile(path)
     with pytest.raises(TableInputError, match="no sheet 'three'; its sheets are 'one', 'two'"):
-        dt.profile(path, sheet="three")
-    assert (dt.profile(path, sheet="one").size, dt.profile(path, sheet="two").size) == (1, 2)
+        dt.profile(dt.read(path, sheet="three"))
+    assert (dt.profile(dt.read(path, sheet="one")).size, dt.profile(dt.read(path, sheet="two")).size) == (1, 2)
     (tmp_path / "bad.xlsx").write_bytes(b"PK\x03\x04 nothing")
     with pytest.raises(TableInputError, match="no readable Excel file"):
         dt.profile(tmp_path / "bad.xlsx")
@@ -175,22 +173,22 @@ def test_the_names_may_stand_below_a_title(tmp_path):
         dt.profile(path)
     for wrong, told in ((2, "Row 2 of 't.xlsx' must hold the names"), (4, "Row 4 of"), (9, r"--header-row 3")):
         with pytest.raises(TableInputError, match=told):
-            dt.profile(path, header_row=wrong)
-    report = dt.profile(path, header_row=3)
+            dt.profile(dt.read(path, header_row=wrong))
+    report = dt.profile(dt.read(path, header_row=3))
     assert (report.names, report.size) == (("town", "age"), 3)
     assert [f.places for f in report.findings if f.what == "missing"] == [(5,)]
     assert report.reading.options() == " --header-row 3"
     for bad in (0, "2.000", "three"):
         with pytest.raises(TableInputError, match="header_row"):
-            dt.profile(path, header_row=bad)
+            dt.profile(dt.read(path, header_row=bad))
     with dt.Ledger(tmp_path / "b.db") as book:
         book.create("town", 1, relation="add-remove")
-        dt.admit(path, dataset="town", ledger=book, header_row=3)
+        book["town"].admit(dt.read(path, header_row=3))
         asked = {"count": "age >= 7", "by": ["town"], "domain": {"town": ["a", "b"]}, "epsilon": "1/2"}
-        assert dt.release(path, dataset="town", ledger=book, **asked).size == 2
-        assert book.admission("town", "1").reading["header_row"] == 3
+        assert book["town"].release(path, **asked).size == 2
+        assert book.book.admission("town", "1").reading["header_row"] == 3
     with pytest.raises(TableInputError, match="A table in memory is not read by header_row; leave that out"):
-        dt.profile(pyarrow.table({"a": [1]}), header_row=3)
+        dt.profile(dt.read(pyarrow.table({"a": [1]}), header_row=3))
 
 
 def far(place):
@@ -252,12 +250,12 @@ def test_as_many_cells_as_there_may_be_and_not_one_more(tmp_path, monkeypatch):
             more=[[far("XFD1048576")]],
         )
         if held:
-            assert dt.profile(path, sheet="people").size == 1
+            assert dt.profile(dt.read(path, sheet="people")).size == 1
         else:
             with pytest.raises(
                 TableInputError, match="101 rows and 2 columns, up to B101, which is more than 200 cells"
             ):
-                dt.profile(path, sheet="people")
+                dt.profile(dt.read(path, sheet="people"))
 
 
 @pytest.mark.parametrize("block", [37, 500, 2**22])

@@ -13,7 +13,6 @@ from discreet.engines import table_source
 from discreet.engines.guard import Guarded
 from discreet.errors import DiscreetError, TableInputError
 from discreet.questions.domain import Domain
-from discreet.tables.release import release
 from tests.engines.one_count import count_groups
 
 duckdb = pytest.importorskip("duckdb")
@@ -153,17 +152,9 @@ def test_a_release_of_a_hostile_source_charges_nothing_and_tells_nothing(tmp_pat
     with dt.Ledger(tmp_path / "budget.db") as book:
         book.create("people", "2", relation="add-remove")
         with pytest.raises(DiscreetError) as caught:
-            release(
-                SOURCES[kind](tmp_path),
-                ledger=book,
-                dataset="people",
-                count="u >= 0",
-                by=["g"],
-                domain={"g": ["a"]},
-                epsilon=1,
-            )
+            book["people"].release(SOURCES[kind](tmp_path), count="u >= 0", by=["g"], domain={"g": ["a"]}, epsilon=1)
         assert SECRET not in told_by(caught.value)
-        assert book.balance("people").spent == Fraction(0)
+        assert book["people"].balance().spent == Fraction(0)
 
 
 def test_the_walk_sees_what_only_a_context_holds():

@@ -25,6 +25,7 @@ from discreet.engines.duckdb import count_each
 from discreet.engines.held_file import HeldFile
 from discreet.errors import DiscreetError, LedgerError, ReleaseError, TableInputError
 from discreet.questions.domain import Domain
+from tests.asking import ask_preview, ask_release
 from tests.engines.test_excel import workbook
 
 TRUE = {"town": ["aachen", "bonn"] * 60, "ill": ["yes", "no", "no"] * 40, "spare": [str(k) for k in range(120)]}
@@ -107,13 +108,13 @@ def after(monkeypatch, method: str, act: Callable[[], None], times: int = 1) -> 
 def test_a_file_that_changes_after_it_was_hashed_is_not_counted(tmp_path, monkeypatch, book, kind, change):
     path = written(tmp_path / f"people.{kind}", TRUE)
     other = written(tmp_path / f"other.{kind}", FALSE).read_bytes()
-    dt.admit(path, dataset="people", ledger=book)
+    book["people"].admit(path)
     calls = after(monkeypatch, "digest", lambda: change(path, other))
     with pytest.raises(DiscreetError) as told:
-        dt.release(path, dataset="people", ledger=book, **ASKED)
+        book["people"].release(path, **ASKED)
     assert calls
-    assert book.balance("people").spent == 0
-    assert [line.facts["kind"] for line in book.history("people")] == ["create", "admitted"]
+    assert book["people"].balance().spent == 0
+    assert [line.facts["kind"] for line in book["people"].history()] == ["create", "admitted"]
     assert not any(word in str(told.value) for word in ("aachen", "bonn", "yes", "119"))
 
 
@@ -140,8 +141,8 @@ def test_a_file_that_changes_while_it_is_admitted_is_not(tmp_path, monkeypatch, 
     other = written(tmp_path / f"other.{kind}", FALSE).read_bytes()
     after(monkeypatch, "digest", lambda: change(path, other))
     with pytest.raises(TableInputError):
-        dt.admit(path, dataset="people", ledger=book)
-    assert book.admissions("people") == []
+        book["people"].admit(path)
+    assert book.book.admissions("people") == []
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -151,15 +152,15 @@ def test_a_change_between_two_reads_is_refused(tmp_path, monkeypatch, book, kind
     book.create("ids", "9", relation="add-remove", unit="spare")
     path = written(tmp_path / f"people.{kind}", TRUE)
     other = written(tmp_path / f"other.{kind}", FALSE).read_bytes()
-    dt.admit(path, dataset="ids", ledger=book)
+    book["ids"].admit(path)
     before = path.stat()
     calls = after(monkeypatch, "read", lambda: in_place(path, other), times)
     with pytest.raises(TableInputError):
-        dt.release(path, dataset="ids", ledger=book, **ASKED)
+        book["ids"].release(path, **ASKED)
     assert len(calls) >= times
     assert (path.stat().st_size, path.stat().st_mtime_ns) == (before.st_size, before.st_mtime_ns)
-    assert book.balance("ids").spent == 0
-    assert book.history("ids")[-1].facts["kind"] == "admitted"
+    assert book["ids"].balance().spent == 0
+    assert book["ids"].history()[-1].facts["kind"] == "admitted"
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "arrow"])
@@ -224,8 +225,8 @@ def test_what_is_no_file_is_refused_without_waiting(tmp_path, monkeypatch, book)
     device.symlink_to("/dev/null")
     for path in (pipe, folder, link, device, tmp_path / "missing.csv"):
         for act in (
-            lambda path=path: dt.admit(path, dataset="people", ledger=book),
-            lambda path=path: dt.release(path, dataset="people", ledger=book, **ASKED),
+            lambda path=path: book["people"].admit(path),
+            lambda path=path: book["people"].release(path, **ASKED),
             lambda path=path: dt.profile(path),
         ):
             with pytest.raises(TableInputError, match="There is no file"):
@@ -240,16 +241,16 @@ def test_a_packed_file_is_refused_by_its_name_or_its_bytes(tmp_path, book):
     packed = tmp_path / "people.csv.gz"
     packed.write_bytes(gzip.compress(written(tmp_path / "people.csv", TRUE).read_bytes()))
     with pytest.raises(TableInputError, match="no table by its name"):
-        dt.admit(packed, dataset="people", ledger=book)
+        book["people"].admit(packed)
     with pytest.raises(TableInputError):
-        dt.admit(packed.rename(tmp_path / "packed.csv"), dataset="people", ledger=book)
-    assert book.admissions("people") == []
+        book["people"].admit(packed.rename(tmp_path / "packed.csv"))
+    assert book.book.admissions("people") == []
 
 
 def test_descriptors_are_closed(tmp_path, book):
     path = written(tmp_path / "people.parquet", TRUE)
-    dt.admit(path, dataset="people", ledger=book)
-    dt.release(path, dataset="people", ledger=book, **ASKED)
+    book["people"].admit(path)
+    book["people"].release(path, **ASKED)
     open_files = [os.readlink(f"/proc/self/fd/{name}") for name in os.listdir("/proc/self/fd") if _is_link(name)]
     assert str(path) not in open_files
 
@@ -267,31 +268,31 @@ def test_the_same_rows_in_other_bytes_are_another_version(tmp_path, book):
     again = written(tmp_path / "again.parquet", TRUE, compression="zstd")
     assert pq.read_table(path) == pq.read_table(again)
     asked = {"dataset": "people", "ledger": book, **ASKED}
-    dt.admit(path, dataset="people", ledger=book, version="1")
-    first = dt.release(path, version="1", **asked)
+    book["people"].admit(path, version="1")
+    first = ask_release(path, version="1", **asked)
     with pytest.raises(ReleaseError, match="not the file that was admitted"):
-        dt.preview(again, version="1", **asked)
-    dt.admit(again, dataset="people", ledger=book, version="2")
-    assert book.balance("people").spent == 1
-    dt.release(again, version="2", **asked)
-    assert book.balance("people").spent == 2
-    stored = dt.release(path, version="1", **asked)  # without a look at the file
+        ask_preview(again, version="1", **asked)
+    book["people"].admit(again, version="2")
+    assert book["people"].balance().spent == 1
+    ask_release(again, version="2", **asked)
+    assert book["people"].balance().spent == 2
+    stored = ask_release(path, version="1", **asked)  # without a look at the file
     assert stored.columns["report"] == first.columns["report"]
-    assert book.balance("people").spent == 2
+    assert book["people"].balance().spent == 2
     copy = tmp_path / "copy.parquet"
     copy.write_bytes(path.read_bytes())
     with pytest.raises(TableInputError, match="was admitted before, as version '1'"):
-        dt.admit(copy, dataset="people", ledger=book, version="3")
+        book["people"].admit(copy, version="3")
 
 
 def test_a_table_in_memory_is_not_a_file_of_the_same_rows(tmp_path, book):
     """Neither gets the other's answer, and nobody is charged without saying so."""
     path = written(tmp_path / "people.parquet", TRUE)
     asked = {"dataset": "people", "ledger": book, "version": "1", **ASKED}
-    dt.release(pa.table(TRUE), **asked)
-    dt.admit(path, dataset="people", ledger=book, version="1")
+    ask_release(pa.table(TRUE), **asked)
+    book["people"].admit(path, version="1")
     with pytest.raises(LedgerError, match=r"answered from other data.*another kind of table"):
-        dt.release(path, **asked)
-    assert book.balance("people").spent == 1
-    dt.release(path, fresh=True, **asked)
-    assert book.balance("people").spent == 2
+        ask_release(path, **asked)
+    assert book["people"].balance().spent == 1
+    ask_release(path, fresh=True, **asked)
+    assert book["people"].balance().spent == 2

@@ -161,7 +161,7 @@ def test_admission_refuses_a_person_with_more_rows(tmp_path, monkeypatch):
         book.create("rows", "1")
         for many, others in ((20, 3), (21, 4)):
             pq.write_table(giant(many, others), tmp_path / f"{many}.parquet")
-        dt.admit(tmp_path / "20.parquet", dataset="people", ledger=book)
-        dt.admit(tmp_path / "21.parquet", dataset="rows", ledger=book)
+        book["people"].admit(tmp_path / "20.parquet")
+        book["rows"].admit(tmp_path / "21.parquet")
         with pytest.raises(TableInputError, match="ids with more than 20 rows"):
-            dt.admit(tmp_path / "21.parquet", dataset="people", version="2", ledger=book)
+            book["people"].admit(tmp_path / "21.parquet", version="2")

@@ -109,8 +109,8 @@ def perturbed(table: Any, book: dt.Ledger, name: str) -> int:
     """One report of each person: as many as there are people."""
     book.create(name, 10**6, unit="id")
     if isinstance(table, Path):
-        dt.admit(table, dataset=name, ledger=book)
-    made = dt.perturb(table, "x", SURE, dataset=name, ledger=book, on_bad="map=0")
+        book[name].admit(table)
+    made = book[name].perturb(table, "x", SURE, on_bad="map=0")
     return sum(made["count"].to_pylist())
 
 
@@ -132,7 +132,7 @@ def test_what_identifies_nobody_is_refused_by_both(name, tmp_path):
         for ask in (lambda: released(table), lambda: perturbed(table, book, "people")):
             with pytest.raises(dt.errors.TableInputError, match="identifies nobody"):
                 ask()
-        assert book.balance("people").spent == 0
+        assert book["people"].balance().spent == 0
 
 
 OBJECTS = {

@@ -151,7 +151,7 @@ def test_the_names_may_stand_below_titles(tmp_path):
     for mark, end in ((b"", b"\n"), (b"\xef\xbb\xbf", b"\r\n")):
         lines = [b'Residents "of;the town', b"\xff\x00;;;;;", b"", b"town;age", b"a;30", b"b;", b'"b";7']
         path.write_bytes(mark + end.join(lines) + end)
-        report = dt.profile(path, separator=";", header_row=4)
+        report = dt.profile(dt.read(path, separator=";", header_row=4))
         assert (report.names, report.size) == (("town", "age"), 3)
         assert [f.places for f in report.findings if f.what == "missing"] == [(6,)]
         assert report.reading.options() == " --separator ';' --header-row 4"
@@ -162,21 +162,21 @@ def test_the_names_may_stand_below_titles(tmp_path):
             (2**20, "as line 1048576"),
         ):
             with pytest.raises(TableInputError, match=told):
-                dt.profile(path, separator=";", header_row=row)
+                dt.profile(dt.read(path, separator=";", header_row=row))
     path.write_bytes(b"A title\n\ntown;age\na;30\nb;1;2\n")
     with pytest.raises(
         TableInputError, match=r"lines 3, 4, 5 are not of 1 fields as the first line .* \(--header-row 3\)"
     ):
-        dt.profile(path, separator=";")
+        dt.profile(dt.read(path, separator=";"))
     with pytest.raises(TableInputError, match="line 5 is not of 2 fields as line 3 is"):
-        dt.profile(path, separator=";", header_row=3)
+        dt.profile(dt.read(path, separator=";", header_row=3))
     path.write_bytes(
         b"town;age\na;30\nb\nc;1\n\nd;5\n"
     )  # a line that lacks a field is no reason to look for the names elsewhere
     with pytest.raises(
         TableInputError, match="line 3 is not of 2 fields as the first line is; complete such a line"
     ) as odd:
-        dt.profile(path, separator=";")
+        dt.profile(dt.read(path, separator=";"))
     assert odd.value.remedies == ()
     path.write_bytes(b"town;pay, gross\na;1,5\nb;2,5\nc;3\nd;4,5\n")  # most lines have one comma, but all a semicolon
     with pytest.raises(TableInputError, match=r"line 4 is not of 2 fields .*; or say the separator") as odd:
@@ -184,4 +184,4 @@ def test_the_names_may_stand_below_titles(tmp_path):
     assert odd.value.remedies == (("separator", ";"),)
     path.write_bytes(b"A title\ntown;age\na;30\n")
     with pytest.raises(TableInputError, match=r'Line 2 of .* --separator ";"'):
-        dt.profile(path, header_row=2)
+        dt.profile(dt.read(path, header_row=2))

@@ -115,11 +115,11 @@ def test_a_budget_of_three_tenths_serves_three_charges_of_a_tenth(tmp_path):
     ledger = dt.Ledger(tmp_path / "ledger.db")
     ledger.create("town", budget=0.3, relation="add-remove")
     for year in (2021, 2022, 2023):
-        ledger.charge("town", epsilon=0.1, what=f"a histogram of {year}")
-    assert ledger.balance("town").left == 0
-    assert "/" not in str(ledger.balance("town")).replace("3/10", "")
+        ledger["town"].charge(epsilon=0.1, what=f"a histogram of {year}")
+    assert ledger["town"].balance().left == 0
+    assert "/" not in str(ledger["town"].balance()).replace("3/10", "")
     with pytest.raises(dt.errors.BudgetError):
-        ledger.charge("town", epsilon=1e-9, what="one more")
+        ledger["town"].charge(epsilon=1e-9, what="one more")
 
 
 @given(st.fractions(Fraction(1, 10**6), Fraction(10**6 - 1, 10**6), max_denominator=10**6))

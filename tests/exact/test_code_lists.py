@@ -204,14 +204,10 @@ def test_a_release_has_totals_by_the_lists_parents_and_its_page_the_labels(tmp_p
     people = pa.table({"Gemeinde": KEYS * 10})
     with dt.Ledger(in_memory / "b.db") as book:
         book.create("town", 9, relation="add-remove")
-        made = dt.release(
-            people,
-            dataset="town",
-            ledger=book,
-            by="Gemeinde",
-            domain={"Gemeinde": f"file:{path}"},
-            margins=[UP, TOP],
-            epsilon=1,
+        made = (
+            book["town"]
+            .release(people, by="Gemeinde", domain={"Gemeinde": f"file:{path}"}, epsilon=1)
+            .with_totals(UP, TOP)
         )
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     assert made.record["question"]["domain"]["source"] == f"g.csv (SHA-256 {digest})"

@@ -274,13 +274,13 @@ def test_a_ledger_pays_for_one_name_between_any_two(tmp_path):
     book = dt.Ledger(tmp_path / "l.db")
     book.create("t", budget="9", relation="add-remove")
     for epsilon, more, why in ((1, {}, "epsilon of 2; epsilon 1 was charged"), (2, {"change": 1}, "leave out change=")):
-        with pytest.raises(DiscreetError, match=why), book.spend("t", epsilon=epsilon, what="x") as paid:
+        with pytest.raises(DiscreetError, match=why), book["t"].spend(epsilon=epsilon, what="x") as paid:
             paid.sample(M, "VW", **more)
-    with book.spend("t", epsilon=2, what="x") as paid:
+    with book["t"].spend(epsilon=2, what="x") as paid:
         assert paid.sample(M, "VW") in BRANDS
     table = pa.table({"g": ["a", "b"]})
     with pytest.raises(DiscreetError, match=r"a count needs 0\.\.n in steps of 1"):
-        dt.release(table, by=["g"], domain={"g": ["a", "b"]}, dataset="t", ledger=book, epsilon=2, mechanism=M)
+        book["t"].release(table, by=["g"], domain={"g": ["a", "b"]}, epsilon=2, mechanism=M)
 
 
 def test_theory_about_an_order_refuses():

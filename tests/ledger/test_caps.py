@@ -324,10 +324,8 @@ def test_history_says_what_was_asked(tmp_path):
     with Ledger(tmp_path / "l.db") as ledger:
         ledger.create("town", "7/3", relation="add-remove", per={"year": "2"})
         ledger.begin("town", {"q": 1}, epsilon=Fraction(1, 7), data="d")
-        dt.release(
+        dt.Ledger(tmp_path / "l.db")["town"].release(
             table,
-            dataset="town",
-            ledger=ledger,
             count={"few": "x < 2", "x > 2": "x > 2"},
             by=["g"],
             domain={"g": ["a", "b"]},

@@ -39,16 +39,15 @@ def checked(folder: Path, *names: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.long
-def test_a_hundred_tables_are_released_from_one_ledger_and_checked_by_others(ledger, people, tmp_path):
+def test_a_hundred_tables_are_released_from_one_ledger_and_checked_by_others(place, ledger, people, tmp_path):
     terms = ledger.create("census", 4, delta="1e-9", relation="add-remove")
+    census = dt.Ledger(place.address)["census"]
     made = [
-        dt.release(
+        census.release(
             people,
             count=f"age >= {k}",
             by=["district"],
             domain={"district": DISTRICTS},
-            dataset="census",
-            ledger=ledger,
             rho=EACH,
         )
         for k in range(TABLES)
@@ -80,7 +79,7 @@ def test_a_hundred_tables_are_released_from_one_ledger_and_checked_by_others(led
     assert "every event is at most e^4 times as likely if one person is changed, plus 1e-9" in found.stdout
     assert found.stdout.count("rho pays for all that one unit moves, by the weights of its noise (gaussian)") == TABLES
     assert found.stdout.count("are those that line") == TABLES  # the commitments were opened
-    assert all(dt.check_release(tmp_path / name, ledger=ledger) for name in files[::25])
+    assert all(dt.check_release(tmp_path / name, ledger=census.ledger) for name in files[::25])
 
     # negative controls: a line that charges less, noise that costs more, and a table more than rho pays for
     told = json.loads(exported.read_text())

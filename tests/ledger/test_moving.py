@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet import verify
+from discreet.engines.table import Table
 from discreet.errors import BudgetError, LedgerError
 from discreet.ledger import chain
 from discreet.ledger.ledger import Ledger
@@ -52,7 +53,7 @@ def steps(relation: str) -> np.ndarray:
             [(2 * k, person[file], "x", False) for k, person in enumerate(PEOPLE)] if relation == "change-one" else []
         )
         table = pytest.importorskip("pandas").DataFrame(rows, columns=["world", "p", "g", "flag"])
-        counted = counted_for(question.question, terms, table, None, None, False, part=part)
+        counted = counted_for(question.question, terms, Table(table), None, False, part=part)
         [measure] = measures_for(question, terms, counted.sizes("add-remove"))
         truth = counted.truth(measure).reshape(len(PEOPLE), 2)
         found.append(np.abs(truth[:, 1] - truth[:, 0]))

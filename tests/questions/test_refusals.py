@@ -145,6 +145,10 @@ def test_no_value_of_a_part_makes_another_error_than_ours(name):
         ({"groupby": "a"}, 'by=\\["sex", "district"\\]'),
         ({"max_group": 3}, "Did you mean 'max_groups'"),
         ({"epsilon": 1}, "where the question is asked"),
+        ({"margins": "sex"}, r"with_totals\(\"sex\""),
+        ({"confidence": ".9"}, r"presented\(confidence="),
+        ({"ledger": "b.db"}, r'ledger\["town"\]\.release'),
+        ({"separator": ";"}, r'read\("p.csv", separator=";"\)'),
     ],
 )
 def test_what_is_wrong_is_said_at_once(asked, words):
@@ -153,15 +157,13 @@ def test_what_is_wrong_is_said_at_once(asked, words):
 
 
 def test_a_wrong_word_is_named_where_a_question_is_asked(tmp_path):
-    table, beside = pa.table({"x": [1]}), {"dataset": "d", "ledger": tmp_path / "budget.db"}
-    with dt.Ledger(tmp_path / "budget.db") as ledger:
-        ledger.create("d", 1, relation="add-remove")
+    table, account = pa.table({"x": [1]}), dt.Ledger(tmp_path / "budget.db").create("d", 1, relation="add-remove")
     with pytest.raises(ReleaseError, match=r'sum="x:0..9"'):
-        dt.release(table, sum="x", bounds=(0, 9), epsilon=1, **beside)
+        account.release(table, sum="x", bounds=(0, 9), epsilon=1)
     with pytest.raises(ReleaseError, match=r'sum="x:0..9"'):
-        dt.release(table, dt.Question(), bounds=(0, 9), epsilon=1, **beside)
+        account.release(table, dt.Question(), bounds=(0, 9), epsilon=1)
     with pytest.raises(ReleaseError, match=r'audiences={"ministry"'):
-        dt.release_to(table, audiences={"a": 1}, alpha="1/2", **beside)
+        account.release_to(table, audiences={"a": 1}, alpha="1/2")
 
 
 def test_no_refusal_has_a_name_that_may_be_somebody_s(caplog):

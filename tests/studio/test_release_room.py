@@ -131,8 +131,8 @@ def test_the_error_to_expect_is_that_of_the_declared_domain_whatever_else_the_fi
 
 
 def test_two_browsers_on_one_ledger_pay_for_what_each_of_them_gets(guest, place, table):
-    with dt.Ledger.existing(place.ledgers / "b.db") as book:
-        before = book.balance("add-remove").spent
+    with dt.Ledger(place.ledgers / "b.db") as book:
+        before = book["add-remove"].balance().spent
     status = []
 
     def one(k):
@@ -151,8 +151,8 @@ def test_two_browsers_on_one_ledger_pay_for_what_each_of_them_gets(guest, place,
     for thread in threads:
         thread.join()
     assert set(status) == {200}
-    with dt.Ledger.existing(place.ledgers / "b.db") as book:
-        assert book.balance("add-remove").spent - before == 2
+    with dt.Ledger(place.ledgers / "b.db") as book:
+        assert book["add-remove"].balance().spent - before == 2
 
 
 def test_names_that_are_markup_stay_text_in_the_page_that_is_downloaded(guest, place, table):
@@ -234,11 +234,11 @@ def test_before_anything_is_paid_the_price_and_mistakes_are_told_and_nothing_is_
         "by": ["district"],
         "domain": {"district": [PRIVATE[0].lower(), "elsewhere"]},
     }
-    with dt.Ledger.existing(place.ledgers / "b.db") as book:
-        spent = book.balance("add-remove").spent
+    with dt.Ledger(place.ledgers / "b.db") as book:
+        spent = book["add-remove"].balance().spent
         told = guest.post("/api/release/before", json=asked).json()
-        assert book.balance("add-remove").spent == spent
-        assert told["left"] == str(book.balance("add-remove").left)
+        assert book["add-remove"].balance().spent == spent
+        assert told["left"] == str(book["add-remove"].balance().left)
     assert (told["measure"], told["charge"]) == ("epsilon", "1/10")
     assert next((f["what"], f["found"], f["to_correct"]) for f in told["findings"]) == (
         "key that no row has",
@@ -270,8 +270,8 @@ def test_words_and_marks_of_the_files_are_refused_before_anything_is_paid(guest,
         "labels": {"district": "Stadtteil"},
         "decimal": ",",
     }
-    with dt.Ledger.existing(place.ledgers / "b.db") as book:
-        spent = book.balance("add-remove").spent
+    with dt.Ledger(place.ledgers / "b.db") as book:
+        spent = book["add-remove"].balance().spent
         for wrong, why in (
             ({"labels": {"nosuch": "x"}}, "no column or statistic"),
             ({"labels": {"district": " "}}, "is not a text"),
@@ -291,7 +291,7 @@ def test_words_and_marks_of_the_files_are_refused_before_anything_is_paid(guest,
         assert "no column or statistic" not in told.text
         for more in ({"confidence": "1.5"}, {"confidence": "many"}, {"presentation": {"colour": "red"}}):
             assert guest.post("/api/release/ask", json={**asked, **more}).status_code == 422
-        assert book.balance("add-remove").spent == spent
+        assert book["add-remove"].balance().spent == spent
     made = guest.post(
         "/api/release/ask", json={**asked, "confidence": "0.99", "simultaneous": True, "presentation": words}
     ).json()

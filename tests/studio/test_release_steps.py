@@ -230,9 +230,9 @@ def test_the_curve_is_that_of_the_library_at_the_chosen_point(guest, place):
     asked = {"ledger": "b.db", "dataset": "d", "table": table, "epsilon": "1/2", **question}
     found = guest.post("/api/release/curve", json=asked).json()
     path = place.tables.take(table, "file")
-    with dt.Ledger.existing(place.ledgers / "b.db") as book:
-        [row] = dt.preview(path, dataset="d", ledger=book, epsilon="1/2", **question).errors
-        assert book.balance("d").spent == 0
+    with dt.Ledger(place.ledgers / "b.db") as book:
+        [row] = book["d"].preview(table=path, epsilon="1/2", **question).errors
+        assert book["d"].balance().spent == 0
     chosen = {point["series"]: (point["at"], point["value"]) for point in found["points"] if point["chosen"]}
     assert chosen == {"each number": (0.5, row["each"]), "all at once": (0.5, row["all"])}
     assert len({point["at"] for point in found["points"]}) == 7
@@ -281,5 +281,5 @@ def test_the_same_in_python_and_on_the_command_line_is_the_same_question(guest, 
     assert done.returncode == 0, done.stderr
     assert "at no charge" in done.stdout
     assert (place.ledgers / "released.csv").read_bytes() == own
-    with dt.Ledger.existing(place.ledgers / "b.db") as book:
-        assert book.balance("d").spent == 1
+    with dt.Ledger(place.ledgers / "b.db") as book:
+        assert book["d"].balance().spent == 1

@@ -6,6 +6,7 @@ from typing import Any
 
 import discreet as dt
 from discreet.tables.ask.asked import Asked
+from tests.asking import ask_release, ask_release_to
 
 
 def ask(
@@ -28,4 +29,4 @@ def at(*alphas: str) -> dict[str, dt.Level]:
 
 def release_any(table: Any, **asked: Any) -> Any:
     """A release, or one for each audience where there are several."""
-    return dt.release_to(table, **asked) if "audiences" in asked else dt.release(table, **asked)
+    return ask_release_to(table, **asked) if "audiences" in asked else ask_release(table, **asked)

@@ -16,6 +16,7 @@ from discreet.cli import main
 from discreet.errors import DiscreetError, LedgerError, ReleaseError, TableInputError
 from discreet.questions.domain import Domain
 from discreet.tables.publish.page import release_page
+from tests.asking import ask_admission, ask_profile, ask_release
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -44,7 +45,7 @@ def findings(report):
 
 
 def test_an_office_file_is_read_right(office):
-    report = dt.profile(
+    report = ask_profile(
         office, **OFFICE, unit="person", domain={"Ort": [*TOWNS, "Bern"], "Alter": {"0-17": [0, 17], "18+": [18, 90]}}
     )
     text = office.read_bytes().decode("latin-1").splitlines()[1:]
@@ -75,17 +76,17 @@ def test_an_office_file_is_read_right(office):
 )
 def test_another_way_of_reading_it_is_refused_with_the_option_that_helps(office, change, told):
     with pytest.raises(TableInputError, match=told):
-        dt.profile(office, **{**OFFICE, **change})
+        ask_profile(office, **{**OFFICE, **change})
 
 
 def test_decimal_commas_and_unknown_words_are_found_with_their_lines(office):
-    report = dt.profile(office, **{**OFFICE, "decimal": None})
+    report = ask_profile(office, **{**OFFICE, "decimal": None})
     (grave,) = report.grave
     assert (grave.column, grave.count, grave.places) == ("Einkommen", 49_000, (2, 3, 4, 5, 6))
     assert '--decimal ","' in grave.advice
-    assert dt.profile(office, **{**OFFICE, "decimal": "."}).grave  # no sum would have a single one of them
-    assert dt.profile(office, **{**OFFICE, "decimal": "."}, codes=["einkommen"]).grave == ()  # who says so knows
-    report = findings(dt.profile(office, **{**OFFICE, "null": ""}))
+    assert ask_profile(office, **{**OFFICE, "decimal": "."}).grave  # no sum would have a single one of them
+    assert ask_profile(office, **{**OFFICE, "decimal": "."}, codes=["einkommen"]).grave == ()  # who says so knows
+    report = findings(ask_profile(office, **{**OFFICE, "null": ""}))
     odd = report["Einkommen", "not a number in a column of numbers"]
     assert (odd.count, odd.places[:2]) == (1000, (9, 59))
     assert '--null "-"' in odd.advice
@@ -95,7 +96,7 @@ def test_decimal_commas_and_unknown_words_are_found_with_their_lines(office):
 def test_names_blanks_ids_and_points(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("id;town;x\n" + "7; north;1,5\n" * 11 + "8;north;1.234\n;north;2,5\n")
-    found = findings(dt.profile(path, separator=";", decimal=",", unit="id"))
+    found = findings(dt.profile(dt.read(path, separator=";", decimal=","), unit="id"))
     assert found["town", "blanks around a text"].places == (2, 3, 4, 5, 6)
     assert found["x", "number with a point"].places == (13,)
     assert found["id", "no id"].places == (14,)
@@ -109,11 +110,11 @@ def test_names_blanks_ids_and_points(tmp_path):
 def test_marks_between_thousands_are_found_by_their_lines(tmp_path, number, decimal):
     path = tmp_path / "t.csv"
     path.write_text(f"id;x;y\n1;17;a\n2;{number};b\n3;18;{number}\n4;19;c\n", encoding="utf-8")
-    found = findings(dt.profile(path, separator=";", decimal=decimal))
+    found = findings(dt.profile(dt.read(path, separator=";", decimal=decimal)))
     assert found["x", "thousands separators"].places == (3,)
     assert ("y", "thousands separators") not in found
     assert ("codes", "x") in found["x", "thousands separators"].remedies
-    named = findings(dt.profile(path, separator=";", decimal=decimal, codes=["x"]))
+    named = findings(dt.profile(dt.read(path, separator=";", decimal=decimal), codes=["x"]))
     assert named["x", "thousands separators"].remedies == ()  # it was said already
     assert "read as missing" not in named["x", "thousands separators"].advice
 
@@ -129,9 +130,9 @@ def test_marks_between_thousands_are_found_by_their_lines(tmp_path, number, deci
 def test_no_option_of_reading_is_ignored(tmp_path, name, options, told):
     (tmp_path / name).write_bytes(b"a\n1\n")
     with pytest.raises(TableInputError, match=told):
-        dt.profile(tmp_path / name, **options)
+        ask_profile(tmp_path / name, **options)
     with pytest.raises(TableInputError, match="A table in memory is not read by decimal"):
-        dt.profile(pa.table({"a": [1]}), decimal=",")
+        dt.profile(dt.read(pa.table({"a": [1]}), decimal=","))
 
 
 @pytest.mark.parametrize("declared", [{"keys": 5}, {"keys": "ab"}, {"keys": None}, [1], {"a": 5}, {"a": "x"}])
@@ -149,7 +150,7 @@ def test_lines_are_counted_in_the_file_not_in_records(tmp_path):
 
 
 def test_a_learned_domain_is_marked_and_refused_until_it_has_a_source(office, tmp_path):
-    report = dt.profile(office, **OFFICE, unit="Person")
+    report = ask_profile(office, **OFFICE, unit="Person")
     learned = json.loads(json.dumps(report.domain()))
     assert learned["columns"] == {"Ort": [*sorted([*TOWNS, "Hinterwald"]), None], "Alter": list(range(100))}
     with pytest.raises(TableInputError, match=r"learned from the data.*public source"):
@@ -167,7 +168,7 @@ def test_a_learned_domain_is_marked_and_refused_until_it_has_a_source(office, tm
     with dt.Ledger(tmp_path / "b.db") as book:
         book.create("town", "1", relation="add-remove")
         table = pa.table({"Ort": ["Zürich", None]})
-        made = dt.release(table, dataset="town", ledger=book, by=["Ort"], domain=learned, epsilon=1)
+        made = book["town"].release(table, by=["Ort"], domain=learned, epsilon=1)
     assert made.record["question"]["domain"]["source"] == "the official list of towns, 2026"
     assert made.columns["Ort"] == [*sorted([*TOWNS, "Hinterwald"]), None]
     assert made.to_csv().splitlines()[-1].startswith(",")  # empty for machines, named for people
@@ -234,7 +235,7 @@ def test_undeclared_keys_of_every_type_are_named(tmp_path, values, keys, others)
     pq.write_table(pa.table({"k": values, "id": range(len(values))}), path)
     with dt.Ledger(tmp_path / "budget.db") as ledger:
         ledger.create("town", "2", relation="add-remove", unit="id")
-        report = dt.admit(path, dataset="town", ledger=ledger, domain={"k": keys})
+        report = ledger["town"].admit(path, domain={"k": keys})
     [found] = [f for f in report.findings if f.column == "k"]
     assert found.what == (f"undeclared keys: {others}" if others else "undeclared keys")
     assert found.count == len(values) - len(keys)
@@ -273,7 +274,7 @@ def book(tmp_path):
 
 
 def ask(path, book, **other):
-    return dt.release(
+    return ask_release(
         path, **{"dataset": "town", "ledger": book, "by": ["Ort"], "domain": DOMAIN, "epsilon": "1/4", **other}
     )
 
@@ -287,7 +288,7 @@ def test_an_admitted_file_is_counted_as_it_was_admitted(office, book, monkeypatc
     with pytest.raises(ReleaseError, match=command) as told:
         ask(office, book, version="2026-01")
     assert str(told.value).endswith("--version 2026-01")
-    report = dt.admit(office, dataset="town", ledger=book, version="2026-01", **OFFICE, domain=DOMAIN)
+    report = ask_admission(office, dataset="town", ledger=book, version="2026-01", **OFFICE, domain=DOMAIN)
     assert ("Person", "ids with more than 10 rows, at most 2") not in findings(report)
     exact(monkeypatch)
     made = ask(office, book, version="2026-01", count="Einkommen >= 1000.5")
@@ -310,33 +311,33 @@ def test_an_admitted_file_is_counted_as_it_was_admitted(office, book, monkeypatc
     moving = sum(len(towns) > 1 for towns in groups.values())
     assert all(c - moving <= report <= c for report, c in zip(made.columns["report"], counted, strict=True))
     assert min(made.columns["report"]) > 1000
-    assert book.balance("town").pending == 0
-    assert book.verify("town").count == 4
+    assert book["town"].balance().pending == 0
+    assert book["town"].verify().count == 4
 
 
 def test_a_version_is_one_file_read_in_one_way(office, book, tmp_path):
-    dt.admit(office, dataset="town", ledger=book, version="a", **OFFICE)
-    lines = book.head("town").count
-    dt.admit(office, dataset="town", ledger=book, version="a", **OFFICE)  # once more changes nothing
-    assert book.head("town").count == lines
+    ask_admission(office, dataset="town", ledger=book, version="a", **OFFICE)
+    lines = book["town"].head().count
+    ask_admission(office, dataset="town", ledger=book, version="a", **OFFICE)  # once more changes nothing
+    assert book["town"].head().count == lines
     with pytest.raises(LedgerError, match=r"admitted before \(line 2\).*new version"):
-        dt.admit(office, dataset="town", ledger=book, version="a", **{**OFFICE, "null": ""})
+        ask_admission(office, dataset="town", ledger=book, version="a", **{**OFFICE, "null": ""})
     other = tmp_path / "people.csv"
     other.write_bytes(office.read_bytes()[:-2] + b"\n")
     with pytest.raises(LedgerError, match="new version"):
-        dt.admit(other, dataset="town", ledger=book, version="a", **OFFICE)
+        ask_admission(other, dataset="town", ledger=book, version="a", **OFFICE)
     with pytest.raises(ReleaseError, match=r"is not the file that was admitted as version 'a'.*new version"):
         ask(other, book, version="a")
     copy = tmp_path / "copy.csv"
     copy.write_bytes(office.read_bytes())
     assert ask(copy, book, version="a").size == 4  # the same bytes under another name
-    assert book.balance("town").spent == book.balance("town").budget / 8
+    assert book["town"].balance().spent == book["town"].balance().budget / 8
 
 
 def test_the_suggested_command_admits_the_file(office, book, tmp_path, monkeypatch, capsys):
     """With all that it takes to read it: run as it stands, it admits the file that was refused."""
     how = {**OFFICE, "null": ["NA", "-", "so lala"], "codes": ["alter", "ORT"]}
-    dt.admit(office, dataset="town", ledger=book, version="a", **how)
+    ask_admission(office, dataset="town", ledger=book, version="a", **how)
     march = tmp_path / "residents march.csv"
     march.write_bytes(office.read_bytes() + b"1;Bern;30;1,00\r\n")
     monkeypatch.setenv("COLUMNS", "200")
@@ -349,15 +350,15 @@ def test_the_suggested_command_admits_the_file(office, book, tmp_path, monkeypat
             main(["admit", *words])
         assert (stopped.value.code, capsys.readouterr().err) == (0, "")
         assert ask(march, book, version=admitted).size == 4
-        assert dict(book.admission("town", admitted).reading) == dict(book.admission("town", "a").reading)
-        assert book.admission("town", admitted).codes == ("Alter", "Ort")
+        assert dict(book.book.admission("town", admitted).reading) == dict(book.book.admission("town", "a").reading)
+        assert book.book.admission("town", admitted).codes == ("Alter", "Ort")
         march.write_bytes(march.read_bytes() + b"2;Bern;40;2,00\r\n")  # a file of its own under each version
-    book.verify("town")
+    book["town"].verify()
 
 
 def test_a_file_has_one_version(office, book, tmp_path):
     """The same bytes under a second version would be charged again for the same answers; read in another way they are told."""
-    dt.admit(office, dataset="town", ledger=book, version="2026-03", **OFFICE)
+    ask_admission(office, dataset="town", ledger=book, version="2026-03", **OFFICE)
     with pytest.raises(
         ReleaseError, match="This very file was admitted as version '2026-03': say --version 2026-03"
     ) as told:
@@ -368,18 +369,18 @@ def test_a_file_has_one_version(office, book, tmp_path):
     with pytest.raises(
         TableInputError, match=r"'copy\.csv' was admitted before, as version '2026-03', and is the same file"
     ):
-        dt.admit(copy, dataset="town", ledger=book, **OFFICE)
-    assert [each.version for each in book.admissions("town")] == ["2026-03"]
-    dt.admit(copy, dataset="town", ledger=book, version="2026-03", **OFFICE)  # the same version: nothing changes
-    report = dt.admit(copy, dataset="town", ledger=book, version="2", **{**OFFICE, "null": "NA"})
+        ask_admission(copy, dataset="town", ledger=book, **OFFICE)
+    assert [each.version for each in book.book.admissions("town")] == ["2026-03"]
+    ask_admission(copy, dataset="town", ledger=book, version="2026-03", **OFFICE)  # the same version: nothing changes
+    report = ask_admission(copy, dataset="town", ledger=book, version="2", **{**OFFICE, "null": "NA"})
     assert ("", "the file of version 2026-03, read in another way") in findings(report)
-    with book.consult("town") as said:
+    with book.book.consult("town") as said:
         assert [each.version for each in said.admissions()] == ["2026-03", "2"]
     other = tmp_path / "other.csv"
     other.write_bytes(office.read_bytes() + b"1;Bern;30;1,00\r\n")
     assert not [
         what
-        for _, what in findings(dt.admit(other, dataset="town", ledger=book, version="3", **OFFICE))
+        for _, what in findings(ask_admission(other, dataset="town", ledger=book, version="3", **OFFICE))
         if "of version" in what
     ]
 
@@ -390,32 +391,57 @@ def test_a_public_column_that_no_file_has_is_told_at_admission(tmp_path):
     path.write_text("Gemeinde,Alter\na,1\nb,2\n")
     with dt.Ledger(tmp_path / "budget.db") as ledger:
         ledger.create("town", "2", public=["gemeinde", "Altre", "Stand"])
-        found = findings(dt.admit(path, dataset="town", ledger=ledger))
+        found = findings(ledger["town"].admit(path))
         assert {column for column, what in found if what == told} == {"Altre", "Stand"}
         assert found["Altre", told].advice.endswith("nothing is charged to this one. Did you mean 'Alter'?")
         assert found["Stand", told].advice.endswith(
             "create another data set, as long as nothing is charged to this one."
         )
         path.write_text("Stand,Altre\na,1\nb,2\n")
-        assert not [
-            what for _, what in findings(dt.admit(path, dataset="town", ledger=ledger, version="2")) if what == told
-        ]
+        assert not [what for _, what in findings(ledger["town"].admit(path, version="2")) if what == told]
 
 
 def test_a_grave_finding_keeps_a_file_out(office, book):
     told = r"was not admitted. Column 'Einkommen': number with a comma \(in line 2, 3, .*--decimal"
     with pytest.raises(TableInputError, match=told) as caught:
-        dt.admit(office, dataset="town", ledger=book, **{**OFFICE, "decimal": None})
+        ask_admission(office, dataset="town", ledger=book, **{**OFFICE, "decimal": None})
     assert caught.value.report.grave
-    assert book.admission("town", "1") is None
-    with pytest.raises(TableInputError, match="by its path"):
-        dt.admit(pa.table({"a": [1]}), dataset="town", ledger=book)
+    assert book.book.admission("town", "1") is None
+
+
+def test_a_table_in_memory_may_be_admitted_and_is_known_by_all_its_columns(tmp_path):
+    """By plain values, however they are batched; another table, another order or another type under that version is refused."""
+    account = dt.Ledger(tmp_path / "b.db").create("town", budget=9, relation="add-remove")
+    table = pa.table({"g": ["a", "b", None] * 20, "x": range(60)})
+    report = account.admit(table, version="2026")
+    assert (report.name, report.size) == ("a table", 60)
+    asked = {"by": "g", "domain": {"g": ["a", "b"]}, "version": "2026"}
+    in_batches = pa.concat_tables([table.slice(0, 7), table.slice(7)])
+    first = account.release(in_batches, epsilon=1, **asked)
+    again = account.release(table.slice(0, 1), epsilon=1, **asked)  # the stored answer, without a look at the table
+    assert (again.record["repeated"], again.columns["report"]) == (True, first.columns["report"])
+    for other in (
+        table.slice(1),
+        table.take(list(range(59, -1, -1))),
+        table.rename_columns(["g", "y"]),
+        table.set_column(1, "x", table["x"].cast(pa.int32())),
+        table.append_column("z", pa.nulls(60)),
+    ):
+        with pytest.raises(ReleaseError, match="not what was admitted as version '2026'"):
+            account.release(other, epsilon="1/2", **asked)
+    with pytest.raises(TableInputError, match="is the same table"):
+        account.admit(table, version="2027")
+    with pytest.raises(TableInputError, match="as it was admitted"):
+        account.release(dt.read(table, dates={"g": "yyyy-mm-dd"}), epsilon="1/2", **asked)
+    assert account.balance().spent == 1
+    assert account.release(table.slice(1), epsilon=1, **{**asked, "version": "free"}).size == 2  # not admitted
+    account.verify()
 
 
 def test_stored_answers_of_an_admitted_version_need_no_look_at_the_data(office, book, tmp_path):
     mine = tmp_path / "mine.csv"
     mine.write_bytes(office.read_bytes())
-    dt.admit(mine, dataset="town", ledger=book, **OFFICE)
+    ask_admission(mine, dataset="town", ledger=book, **OFFICE)
     first = ask(mine, book)
     assert "not read again" not in str(first)
     mine.write_bytes(b"")  # what is stored is read without a look at the file
@@ -429,7 +455,7 @@ def test_a_stored_answer_says_that_a_file_was_not_read(office, book, tmp_path):
     first, march = tmp_path / "residents.csv", tmp_path / "residents_march.csv"
     first.write_bytes(office.read_bytes())
     march.write_bytes(office.read_bytes() + b"1;Bern;30;1,00\r\n")
-    dt.admit(first, dataset="town", ledger=book, **OFFICE)
+    ask_admission(first, dataset="town", ledger=book, **OFFICE)
     made, again = ask(first, book), ask(march, book)
     assert "this is the answer stored for version 1, at no charge. A file is not read again." in str(again)
     assert dict(again.columns) == dict(made.columns)
@@ -439,18 +465,18 @@ def test_a_stored_answer_says_that_a_file_was_not_read(office, book, tmp_path):
 
 
 def test_a_file_that_is_not_there_is_an_error_though_the_answer_is_stored(office, book, tmp_path):
-    dt.admit(office, dataset="town", ledger=book, **OFFICE)
+    ask_admission(office, dataset="town", ledger=book, **OFFICE)
     ask(office, book)
-    spent = book.balance("town").spent
+    spent = book["town"].balance().spent
     for name in ("people_mar.csv", "folder.csv", "people.txt.gone"):
         (tmp_path / "folder.csv").mkdir(exist_ok=True)
         with pytest.raises(TableInputError, match=r"There is no file .* check the path|is no table by its name"):
             ask(tmp_path / name, book)
-    assert book.balance("town").spent == spent
+    assert book["town"].balance().spent == spent
 
 
 def test_messages_may_quote_admitted_names(office, book):
-    dt.admit(office, dataset="town", ledger=book, **OFFICE)
+    ask_admission(office, dataset="town", ledger=book, **OFFICE)
     with pytest.raises(DiscreetError, match=r"no column 'Einkomen'. Did you mean 'Einkommen'"):
         ask(office, book, count="Einkomen > 3")
 
@@ -475,7 +501,7 @@ def test_questions_about_an_admitted_version_never_fail_by_content(tmp_path, boo
     lines = [f"{k};{a};{b}" for k, (a, b) in enumerate((a, b) for a in words for b in words)]
     path = tmp_path / "odd.csv"
     path.write_text("Person;Ort;x\n" + "\n".join(lines) + "\n", encoding="utf-8")
-    dt.admit(path, dataset="town", ledger=book, separator=";", decimal=".")
+    book["town"].admit(dt.read(path, separator=";", decimal="."))
     declared = [[1, None], ["x", None], [True, None], {"a": [0, 9], "b": None}]
     for k, domain in enumerate({"Ort": keys} for keys in declared):
         for count in ("x > 3", "x = 'x'", "x in (1, 2)", "x is null", "x like '%9'", "x = true"):
@@ -486,11 +512,11 @@ def test_questions_about_an_admitted_version_never_fail_by_content(tmp_path, boo
 def test_what_is_admitted_is_part_of_the_chain(office, book, tmp_path):
     import sqlite3
 
-    dt.admit(office, dataset="town", ledger=book, version="a", **OFFICE)
-    told = json.dumps(book.export("town"))
+    ask_admission(office, dataset="town", ledger=book, version="a", **OFFICE)
+    told = json.dumps(book["town"].export())
     assert "Einkommen" not in told
     assert "iso8859" not in told
-    (line,) = [entry for entry in book.history("town") if entry.kind == "admitted"]
+    (line,) = [entry for entry in book["town"].history() if entry.kind == "admitted"]
     assert line.number == 2
     book.close()
     for change in (
@@ -507,13 +533,13 @@ def test_what_is_admitted_is_part_of_the_chain(office, book, tmp_path):
             dt.Ledger(copy, secret=tmp_path / "budget.db.secret") as changed,
             pytest.raises(LedgerError, match="Line 2"),
         ):
-            changed.verify("town")
+            changed["town"].verify()
         copy.unlink()
 
 
 @pytest.mark.parametrize("content", [None, "0" * 64 + "\n"])
 def test_a_missing_or_another_secret_is_its_own_refusal(office, book, tmp_path, content):
-    dt.admit(office, dataset="town", ledger=book, **OFFICE)
+    ask_admission(office, dataset="town", ledger=book, **OFFICE)
     secret = tmp_path / "other.secret"
     if content is not None:
         secret.write_text(content)
@@ -522,7 +548,7 @@ def test_a_missing_or_another_secret_is_its_own_refusal(office, book, tmp_path, 
         with pytest.raises(LedgerError, match="is not there" if content is None else "a secret other than"):
             ask(office, other)
         with pytest.raises(LedgerError, match="is not there" if content is None else "a secret other than"):
-            dt.admit(office, dataset="town", ledger=other, version="2", **OFFICE)
+            ask_admission(office, dataset="town", ledger=other, version="2", **OFFICE)
 
 
 @pytest.mark.parametrize("kind", ["timestamp[us]", "timestamp[s]", "date32", "id"])
@@ -536,9 +562,7 @@ def test_a_day_that_python_has_no_date_for_stops_no_release_in_memory(tmp_path, 
         with dt.Ledger(tmp_path / f"{k}.db") as ledger:
             ledger.create("days", "1", relation="add-remove", unit="day" if kind == "id" else None)
             table = pa.table({"day": column, "x": [1, 2, 3]})
-            made = dt.release(
-                table, dataset="days", ledger=ledger, count="x > 1" if kind == "id" else "day IS NULL", epsilon=1
-            )
+            made = ledger["days"].release(table, count="x > 1" if kind == "id" else "day IS NULL", epsilon=1)
         assert made.size == 1
 
 
@@ -558,4 +582,4 @@ def test_words_for_missing_values_and_days_are_found_in_any_number(tmp_path):
     assert "--dates born:dd.mm.yyyy" in found["born", "days as dd.mm.yyyy"].advice
     assert {column["column"]: column["holds"] for column in report.columns}["kind"] == "codes"
     assert not [what for column, what in found if column == "mixed"]  # ten kinds of texts are no words for missing
-    assert ("born", "days as dd.mm.yyyy") not in findings(dt.profile(path, dates="born:dd.mm.yyyy"))
+    assert ("born", "days as dd.mm.yyyy") not in findings(dt.profile(dt.read(path, dates="born:dd.mm.yyyy")))

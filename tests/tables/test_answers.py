@@ -21,7 +21,7 @@ from discreet.tables.draw.answers import answer_text, drawn_by, head_text, read_
 from discreet.tables.draw.choices import open_noise
 from discreet.tables.draw.measures import measures_for
 from discreet.tables.publish.record import record_of
-from discreet.tables.release import release
+from tests.asking import ask_release
 
 from .asking import ask
 
@@ -50,7 +50,7 @@ def asked(people, ledger, **other):
         "domain": {"k": list(range(6)), "j": [1]},
         "epsilon": "1/2",
     }
-    return release(people, ledger=ledger, **{**given, **other})
+    return ask_release(people, ledger=ledger, **{**given, **other})
 
 
 def stored(ledger: dt.Ledger) -> list[str]:
@@ -140,7 +140,7 @@ def test_mechanisms_that_are_made_in_another_way_today_are_refused(people, ledge
     monkeypatch.setattr(answers, "made", lambda family, top, level: dt.geometric(top, alpha=level.alpha))
     with pytest.raises(ReleaseError, match="explicit_fair mechanisms that this version"):
         asked(people, ledger, mechanism="explicit_fair")
-    assert ledger.balance("town").spent == Fraction(1, 2)
+    assert ledger["town"].balance().spent == Fraction(1, 2)
 
 
 @pytest.mark.parametrize("version", ["0", "2", "3", "true", "1.0", '"1"', "null"])
@@ -260,12 +260,12 @@ def test_a_stored_answer_is_found_again_in_any_order_without_its_file(tmp_path, 
     with dt.Ledger(tmp_path / "budget.db") as book:
         book.create("town", "9", relation="change-one", public=["town", "sex"])
         book.create("people", "9", relation="add-remove")
-        dt.admit(path, dataset=dataset, ledger=book)
-        first = release(path, dataset=dataset, ledger=book, **question)
+        book[dataset].admit(path)
+        first = ask_release(path, dataset=dataset, ledger=book, **question)
         path.write_text("not,a,table\n")
         turned = {**question, "by": question["by"][::-1]}
-        found = [release(path, dataset=dataset, ledger=book, **one) for one in (question, turned)]
-        assert book.balance(dataset).spent == 2
+        found = [ask_release(path, dataset=dataset, ledger=book, **one) for one in (question, turned)]
+        assert book[dataset].balance().spent == 2
     assert all(again.record["repeated"] for again in found)
     assert dict(found[0].columns) == dict(first.columns)
     assert found[1].columns["report"] != first.columns["report"]  # negative control: the order is another

@@ -20,7 +20,6 @@ from discreet.tables.ask.asked import Asked
 from discreet.tables.draw.audiences import Audiences, cascades_for, draw_levels
 from discreet.tables.draw.measures import measures_for
 from discreet.tables.publish.page import release_page
-from discreet.tables.release import preview, release_to
 
 from .asking import at
 
@@ -134,28 +133,26 @@ def test_nobody_sees_anything_of_anothers_reports(people, ledger, monkeypatch):
     for k, first in enumerate([[9, 4, 2, 1], [3, 5, 0, 1]]):
         reports = [first, [8, 4, 3, 1], [7, 5, 1, 0]]
         monkeypatch.setattr(module, "draw_levels", lambda *_, r=reports: [np.array(each) for each in r])
-        made = release_to(
-            people, dataset="people", ledger=ledger, version=str(k), audiences=at(*ALPHAS), margins=["town"], **asked
-        )
-        told.append([everything(one) for one in made.audiences.values()])
+        made = ledger["people"].release_to(people, version=str(k), audiences=at(*ALPHAS), **asked)
+        told.append([everything(one.with_totals("town")) for one in made.audiences.values()])
     assert told[0][0] != told[1][0]
     assert told[0][1:] == told[1][1:]
 
 
 def test_one_charge_one_answer_and_the_question_is_found_again(people, ledger):
-    made = release_to(people, dataset="bits", ledger=ledger, audiences=at(*ALPHAS), **ASKED)
+    made = ledger["bits"].release_to(people, audiences=at(*ALPHAS), **ASKED)
     assert isinstance(made, Audiences)
     assert list(made) == ALPHAS
-    spent = ledger.balance("bits").spent
+    spent = ledger["bits"].balance().spent
     assert spent == dt.Level.of(alpha="3/10").charge
     named = {"everybody": dt.Level.of(alpha="0.8"), "ministry": at("3/10")["3/10"], "experts": at("1/2")["1/2"]}
-    again = release_to(people, dataset="bits", ledger=ledger, audiences=named, **ASKED)
+    again = ledger["bits"].release_to(people, audiences=named, **ASKED)
     assert again["ministry"].record["repeated"]
     assert list(again) == ["everybody", "ministry", "experts"]  # in the order given, whatever the order of the levels
     for name, alpha in (("ministry", "3/10"), ("experts", "1/2"), ("everybody", "4/5")):
         assert again[name].to_csv() == made[alpha].to_csv()
         assert (again[name].record["audience"]["name"], again[name].record["audience"]["alpha"]) == (name, alpha)
-    assert ledger.balance("bits").spent == spent
+    assert ledger["bits"].balance().spent == spent
     for name, one in made.audiences.items():
         assert one.columns["mechanism"] == ["geometric", "geometric", "public zero"]
         assert one.columns["digest"][0] == dt.geometric(dt.Grid(None, None), alpha=name).digest
@@ -168,27 +165,27 @@ def test_one_charge_one_answer_and_the_question_is_found_again(people, ledger):
         < made["1/2"].columns["standard_error"][0]
         < made["4/5"].columns["standard_error"][0]
     )
-    ledger.verify("bits")
+    ledger["bits"].verify()
 
 
 def test_a_further_audience_is_another_question(people, ledger):
-    release_to(people, dataset="bits", ledger=ledger, audiences=at(*ALPHAS), **ASKED)
-    more = release_to(people, dataset="bits", ledger=ledger, audiences=at(*ALPHAS, "9/10"), **ASKED)
+    ledger["bits"].release_to(people, audiences=at(*ALPHAS), **ASKED)
+    more = ledger["bits"].release_to(people, audiences=at(*ALPHAS, "9/10"), **ASKED)
     assert not more["3/10"].record["repeated"]
-    assert ledger.balance("bits").spent == 2 * dt.Level.of(alpha="3/10").charge
+    assert ledger["bits"].balance().spent == 2 * dt.Level.of(alpha="3/10").charge
 
 
 def test_sums_means_and_shares_for_audiences(people, ledger):
     asked = {"by": ["town"], "domain": {"town": ["a", "b"]}, "sum": "pay:0..20/5 missing 0", "share": "ill = 'yes'"}
     asked |= {"mean": {"m": "pay:0..20/5"}, "audiences": {"office": "2", "public": "1/2"}}
-    made = release_to(people, dataset="people", ledger=ledger, **asked)
+    made = ledger["people"].release_to(people, **asked)
     assert list(made) == ["office", "public"]
     for one in made.audiences.values():
         assert set(one.columns["mechanism"]) == {"geometric"}
         assert one.size == 6
-    again = release_to(people, dataset="people", ledger=ledger, **asked)
+    again = ledger["people"].release_to(people, **asked)
     assert again["public"].to_csv() == made["public"].to_csv()
-    assert ledger.balance("people").spent == 2
+    assert ledger["people"].balance().spent == 2
 
 
 @pytest.mark.parametrize(
@@ -210,28 +207,28 @@ def test_sums_means_and_shares_for_audiences(people, ledger):
 )
 def test_bad_audiences_are_refused_before_any_charge(people, ledger, asked, words):
     with pytest.raises(ReleaseError, match=words):
-        release_to(people, dataset="bits", ledger=ledger, **ASKED, **asked)
-    assert ledger.balance("bits").spent == 0
+        ledger["bits"].release_to(people, **ASKED, **asked)
+    assert ledger["bits"].balance().spent == 0
 
 
 def test_a_stored_cascade_is_read_without_its_file(people, ledger, tmp_path):
     file = tmp_path / "people.csv"
     people.to_csv(file, index=False)
-    dt.admit(file, dataset="bits", ledger=ledger)
-    made = release_to(file, dataset="bits", ledger=ledger, audiences=at(*ALPHAS), **ASKED)
+    ledger["bits"].admit(file)
+    made = ledger["bits"].release_to(file, audiences=at(*ALPHAS), **ASKED)
     assert "not read again" not in str(made)
     file.write_text("")
-    again = release_to(file, dataset="bits", ledger=ledger, audiences=at(*ALPHAS), **ASKED)
+    again = ledger["bits"].release_to(file, audiences=at(*ALPHAS), **ASKED)
     assert "this is the answer stored for version 1, at no charge. A file is not read again." in str(again)
     file.unlink()
     with pytest.raises(TableInputError, match=r"There is no file 'people\.csv' there"):
-        release_to(file, dataset="bits", ledger=ledger, audiences=at(*ALPHAS), **ASKED)
+        ledger["bits"].release_to(file, audiences=at(*ALPHAS), **ASKED)
     assert [one.to_csv() for one in again.audiences.values()] == [one.to_csv() for one in made.audiences.values()]
 
 
 def test_each_audience_has_files_that_can_be_checked(people, ledger, tmp_path):
-    asked = {**ASKED, "audiences": at(*ALPHAS), "margins": []}
-    made = release_to(people, dataset="bits", ledger=ledger, **asked)
+    asked = {**ASKED, "audiences": at(*ALPHAS)}
+    made = ledger["bits"].release_to(people, **asked)
     for k, one in enumerate(made.audiences.values()):
         one.save(tmp_path / f"{k}.csv")
         verdict = dt.check_release(tmp_path / f"{k}.json", ledger=ledger)
@@ -246,7 +243,7 @@ def test_each_audience_has_files_that_can_be_checked(people, ledger, tmp_path):
 
 
 def test_an_unknown_audience_is_refused(people, ledger):
-    made = release_to(people, dataset="bits", ledger=ledger, audiences={"public": "1/2"}, **ASKED)
+    made = ledger["bits"].release_to(people, audiences={"public": "1/2"}, **ASKED)
     for wrong in ("1/2", 0, "Public"):
         with pytest.raises(ReleaseError, match="no such audience"):
             made[wrong]
@@ -254,8 +251,8 @@ def test_an_unknown_audience_is_refused(people, ledger):
 
 def test_history_says_what_was_asked_for_audiences(people, ledger):
     audiences = {"ministry": "1", "public": "1/4"}
-    release_to(people, dataset="people", ledger=ledger, version="words", audiences=audiences, **ASKED)
-    what = [entry.what for entry in ledger.history("people") if entry.kind == "charge"][-1]
+    ledger["people"].release_to(people, version="words", audiences=audiences, **ASKED)
+    what = [entry.what for entry in ledger["people"].history() if entry.kind == "charge"][-1]
     assert "version words" in what
     assert "epsilon 1 for ministry (epsilon 1), public (epsilon 0.25)" in what
 
@@ -263,28 +260,28 @@ def test_history_says_what_was_asked_for_audiences(people, ledger):
 def test_audiences_with_the_same_epsilon_share_their_reports(people, ledger):
     """And no report of one tells anything of the other: there is one draw at each level."""
     audiences = {"public": "1/4", "ministry": "1", "press": "0.25", "office": "1"}
-    made = release_to(people, dataset="people", ledger=ledger, audiences=audiences, **ASKED)
+    made = ledger["people"].release_to(people, audiences=audiences, **ASKED)
     assert list(made) == list(audiences)
     assert made["public"].columns == made["press"].columns
     assert made["ministry"].columns == made["office"].columns
     assert made["public"].record["audience"]["name"] == "public"
     assert made["press"].record["audience"]["name"] == "press"
     assert made["public"].columns["standard_error"] > made["office"].columns["standard_error"]
-    assert ledger.balance("people").spent == 1
-    again = release_to(people, dataset="people", ledger=ledger, audiences={"b": 1, "a": "1/4"}, **ASKED)
-    assert ledger.balance("people").spent == 1  # the levels are the question, the names are not
+    assert ledger["people"].balance().spent == 1
+    again = ledger["people"].release_to(people, audiences={"b": 1, "a": "1/4"}, **ASKED)
+    assert ledger["people"].balance().spent == 1  # the levels are the question, the names are not
     assert again["a"].columns == made["public"].columns
 
 
 def test_one_audience_alone_is_a_release_with_a_name(people, ledger, tmp_path):
-    made = release_to(people, dataset="people", ledger=ledger, audiences={"public": "1/2"}, **ASKED)
+    made = ledger["people"].release_to(people, audiences={"public": "1/2"}, **ASKED)
     made["public"].save(tmp_path / "x.csv")
     assert dt.check_release(tmp_path / "x.json", ledger=ledger)
-    assert ledger.balance("people").spent == Fraction(1, 2)
+    assert ledger["people"].balance().spent == Fraction(1, 2)
     assert set(made["public"].columns["mechanism"]) == {"geometric"}
 
 
 def test_a_preview_is_of_one_level(people, ledger):
     with pytest.raises(ReleaseError, match="audiences is no part of a question"):
-        preview(people, dataset="bits", ledger=ledger, audiences={"public": 1}, **ASKED)
-    assert ledger.balance("bits").spent == 0
+        ledger["bits"].preview(table=people, audiences={"public": 1}, **ASKED)
+    assert ledger["bits"].balance().spent == 0

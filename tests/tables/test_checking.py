@@ -324,7 +324,7 @@ def test_a_release_that_spends_the_last_of_a_budget_holds(people, tmp_path):
     with dt.Ledger(tmp_path / "small.db") as ledger:
         ledger.create("people", "1/2", relation="add-remove")
         released(people, ledger, dataset="people").save(tmp_path / "x.csv")
-        assert ledger.balance("people").left == 0
+        assert ledger["people"].balance().left == 0
         assert dt.check_release(tmp_path / "x.json", ledger=ledger)
 
 

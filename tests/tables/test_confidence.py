@@ -21,6 +21,7 @@ from discreet.tables.draw.measures import measures_for, tiers_for
 from discreet.tables.publish.error_statement import error_table
 from discreet.tables.publish.readings import Confidence
 from discreet.tables.publish.sheet import Sheet
+from tests.asking import ask_preview, ask_release
 
 from ..cells import for_each
 from .asking import ask
@@ -42,9 +43,9 @@ def sheet_of(relation, sizes, alpha, confidence, margins=(), **parts):
         asked.level.charge,
         sizes,
         measures_for(asked, terms, sizes),
+        tiers_for(asked, terms, sizes),
         read,
         confidence,
-        tiers_for(asked, terms, sizes),
     )
 
 
@@ -298,7 +299,7 @@ def test_the_limit_of_a_mean_names_what_it_is_taken_over(book):
     asked = {"dataset": "homes", "ledger": book, "epsilon": 1, "counted": "rows", "max_rows": 2, "mean": "x:0..9"}
     book.create("homes", 9, relation="add-remove", unit="home")
     homes = PEOPLE.append_column("home", pa.array([k // 2 for k in range(100)]))
-    told = dt.preview(homes, by="town", domain={"town": ["a", "b"]}, **asked)
+    told = ask_preview(homes, by="town", domain={"town": ["a", "b"]}, **asked)
     assert "in a group of 100 rows; " in str(told)
 
 
@@ -319,20 +320,17 @@ ASKED = {"by": ["town"], "domain": {"town": ["a", "b", "c"]}, "count": "y", "eps
 
 @pytest.mark.parametrize("dataset", ["town", "open"])
 def test_another_confidence_costs_nothing_is_kept_and_is_checked_again(book, tmp_path, dataset):
-    first = dt.release(PEOPLE, dataset=dataset, ledger=book, **ASKED)
-    spent = book.balance(dataset).spent
+    first = book[dataset].release(PEOPLE, **ASKED)
+    spent = book[dataset].balance().spent
     for confidence, simultaneous in (("0.99", False), (0.8, True), (Fraction(2, 3), True)):
-        made = dt.release(
-            PEOPLE,
-            dataset=dataset,
-            ledger=book,
-            margins=[[]],
-            **ASKED,
-            confidence=confidence,
-            simultaneous=simultaneous,
+        made = (
+            book[dataset]
+            .release(PEOPLE, **ASKED)
+            .with_totals("total")
+            .presented(confidence=confidence, simultaneous=simultaneous)
         )
         assert made.columns["report"] == first.columns["report"]
-        assert book.balance(dataset).spent == spent
+        assert book[dataset].balance().spent == spent
         assert (made.record["confidence"], made.record["simultaneous"]) == (
             str(Fraction(str(confidence))),
             simultaneous,
@@ -350,15 +348,16 @@ def test_another_confidence_costs_nothing_is_kept_and_is_checked_again(book, tmp
 
 
 def test_audiences_have_the_same_confidence(book):
-    made = dt.release_to(
-        PEOPLE,
-        dataset="town",
-        ledger=book,
-        audiences={"office": 1, "all": "1/2"},
-        confidence="0.9",
-        simultaneous=True,
-        **{name: part for name, part in ASKED.items() if name != "epsilon"},
+    made = (
+        book["town"]
+        .release_to(
+            PEOPLE,
+            audiences={"office": 1, "all": "1/2"},
+            **{name: part for name, part in ASKED.items() if name != "epsilon"},
+        )
+        .audiences
     )
+    made = {name: one.presented(confidence="0.9", simultaneous=True) for name, one in made.items()}
     assert [made[name].record["confidence"] for name in made] == ["9/10", "9/10"]
     each = 1 - 0.9 ** (1 / 3)
     for name, alpha in (("office", math.exp(-1)), ("all", math.exp(-0.5))):
@@ -366,25 +365,25 @@ def test_audiences_have_the_same_confidence(book):
         assert made[name].record["errors"][0]["all"] == k
 
 
-@for_each("bad", [0, 1, "95 %", "95", -0.5, None, "0.9999999999999", "1e-400", float("nan"), True])
+@for_each("bad", [0, 1, "95 %", "95", -0.5, "0.9999999999999", "1e-400", float("nan"), True])
 def test_a_confidence_that_is_none_is_refused_with_the_next_step(book, bad):
     with pytest.raises(ReleaseError, match="write for example confidence="):
-        dt.preview(PEOPLE, dataset="town", ledger=book, **ASKED, confidence=bad)
+        book["town"].preview(table=PEOPLE, **ASKED).presented(confidence=bad)
     with pytest.raises(ReleaseError, match="all intervals of the release cover at once"):
-        dt.preview(PEOPLE, dataset="town", ledger=book, **ASKED, simultaneous="yes")
-    assert book.balance("town").spent == 0
+        book["town"].preview(table=PEOPLE, **ASKED).presented(simultaneous="yes")
+    assert book["town"].balance().spent == 0
 
 
 def test_a_preview_says_how_wrong_the_numbers_can_be(book):
     """By hand: at alpha = e^-1/2, Pr[|noise| > k] = 2 alpha^(k+1) / (1 + alpha) is at most 1/20 from k = 6 on."""
     alpha = 0.6065306597126334
     assert 2 * alpha**7 / (1 + alpha) <= 0.05 < 2 * alpha**6 / (1 + alpha)
-    told = dt.preview(PEOPLE, dataset="town", ledger=book, **ASKED, confidence="0.95")
+    told = book["town"].preview(table=PEOPLE, **ASKED).presented(confidence="0.95")
     each = 1 - 0.95 ** (1 / 3)
     k = next(k for k in range(99) if 2 * alpha ** (k + 1) / (1 + alpha) <= each)
     assert error_table(told.record).rows == (("count", "each group", 3, "6", str(k)),)
     assert "In 95 of 100 cases" in str(told)
-    sure = dt.preview(PEOPLE, dataset="town", ledger=book, **ASKED, confidence="0.999", margins=[[]])
+    sure = book["town"].preview(table=PEOPLE, **ASKED).with_totals("total").presented(confidence="0.999")
     assert "999 of 1,000 cases" in str(sure)
     assert [row["of"] for row in sure.errors] == ["groups", "total"]
     assert sure.to_dict()["record"]["errors"] == sure.errors
@@ -395,7 +394,7 @@ def test_an_error_statement_says_nothing_that_depends_on_the_data_beyond_the_rel
     """Two data sets with one set of public sizes: the statements differ in the time alone."""
     other = PEOPLE.set_column(2, "y", pa.array([True] * 100))
     made = [
-        dt.release(table, dataset="open", ledger=book, version=str(k), margins=[[]], share={"part": "y"}, **ASKED)
+        book["open"].release(table, version=str(k), share={"part": "y"}, **ASKED).with_totals("total")
         for k, table in enumerate((PEOPLE, other))
     ]
     told = [re.sub(r", released .*?UTC|version \d", "", str(one.error_statement())) for one in made]
@@ -415,7 +414,7 @@ def test_errors_of_private_sizes_are_cut_at_the_range(book):
     """By examples of groups, none beyond the range of the values and none of totals; under the page's names."""
     asked = {"dataset": "town", "ledger": book, "by": ["town"], "domain": {"town": ["a", "b", "c"]}, "margins": [[]]}
     asked |= {"share": {"part": "y"}}
-    low = dt.preview(PEOPLE, epsilon="1/100", **asked)
+    low = ask_preview(PEOPLE, epsilon="1/100", **asked)
     over = {row["of"]: row["each"] for row in low.errors}
     assert 100 < over["groups"] < 1000  # more than 100 people, fewer than 1,000
     groups, totals = error_table(low.record).rows
@@ -424,7 +423,7 @@ def test_errors_of_private_sizes_are_cut_at_the_range(book):
         == f"100 percentage points in a group of 100 people; {over['groups'] / 10:g} percentage points in 1,000"
     )
     assert totals[3:] == ("see their intervals",) * 2
-    made = dt.release(PEOPLE, epsilon="1", **asked).presented(labels={"part": "Teil", "town": "Ort"})
+    made = ask_release(PEOPLE, epsilon="1", **asked).presented(labels={"part": "Teil", "town": "Ort"})
     told = made.error_statement().view()
     assert [row[0] for row in told.rows] == ["Teil", "Teil"]
     assert told.notes[0].startswith("What was counted: Teil (share of y) by Ort, 3 groups")

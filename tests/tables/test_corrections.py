@@ -11,6 +11,7 @@ import pytest
 import discreet as dt
 from discreet import verify
 from discreet.errors import BudgetError, LedgerError, ReleaseError
+from tests.asking import ask_preview, ask_release
 
 DOMAIN = {"district": ["north", "south"]}
 QUESTION = dt.Question(by="district", domain=DOMAIN)
@@ -29,15 +30,15 @@ def office(tmp_path):
     book.create("town", 10, relation="add-remove")
     january, march = _file(tmp_path, "january.csv", 20), _file(tmp_path, "march.csv", 25)
     for path, version in ((january, "2026-01"), (march, "2026-03")):
-        dt.admit(path, dataset="town", ledger=book, version=version)
-    first = dt.release(january, QUESTION, dataset="town", ledger=book, epsilon=1, version="2026-01")
+        book["town"].admit(path, version=version)
+    first = book["town"].release(january, QUESTION, epsilon=1, version="2026-01")
     return book, march, first
 
 
 def _corrected(office, question=QUESTION, **said):
     book, march, _ = office
     said = {"supersedes": "2026-01", "reason": "late registrations"} | said
-    return dt.release(march, question, dataset="town", ledger=book, epsilon=1, version="2026-03", **said)
+    return book["town"].release(march, question, epsilon=1, version="2026-03", **said)
 
 
 def test_record_page_and_print_say_which_release_is_corrected(office, tmp_path):
@@ -59,9 +60,9 @@ def test_record_page_and_print_say_which_release_is_corrected(office, tmp_path):
 def test_it_is_no_part_of_the_question_and_costs_nothing(office):
     book, *_ = office
     made = _corrected(office)
-    spent = book.balance("town").spent
+    spent = book["town"].balance().spent
     again = _corrected(office, reason="another reason")
-    assert book.balance("town").spent == spent
+    assert book["town"].balance().spent == spent
     assert again.columns == made.columns
     assert again.record["supersedes"]["reason"] == "another reason"
     assert _corrected(office, supersedes=None, reason=None).record["supersedes"] is None
@@ -76,12 +77,10 @@ def test_another_question_corrects_a_version_and_no_line(office):
 def test_audiences_and_tables_in_memory(office):
     book, march, _ = office
     said = {"supersedes": "2026-01", "reason": "late registrations"}
-    for_all = dt.release_to(
-        march, QUESTION, dataset="town", ledger=book, audiences={"a": 1, "b": "1/2"}, version="2026-03", **said
-    )
+    for_all = book["town"].release_to(march, QUESTION, audiences={"a": 1, "b": "1/2"}, version="2026-03", **said)
     assert all(each.record["supersedes"]["version"] == "2026-01" for each in for_all.audiences.values())
     table = pa.table({"district": ["north"] * 25 + ["south"] * 30})
-    made = dt.release(table, QUESTION, dataset="town", ledger=book, epsilon=1, version="2026-04", **said)
+    made = book["town"].release(table, QUESTION, epsilon=1, version="2026-04", **said)
     assert made.record["supersedes"] == {"version": "2026-01", "reason": "late registrations", "line": None}
 
 
@@ -105,10 +104,10 @@ def test_audiences_and_tables_in_memory(office):
 )
 def test_what_cannot_be_meant_is_refused_before_it_is_paid_for(office, said, told):
     book, *_ = office
-    before = book.balance("town").spent
+    before = book["town"].balance().spent
     with pytest.raises(ReleaseError, match=told.replace("(", r"\(").replace("?", r"\?")):
         _corrected(office, **said)
-    assert book.balance("town").spent == before
+    assert book["town"].balance().spent == before
 
 
 def test_the_ledger_refutes_another_line(office, tmp_path):
@@ -147,9 +146,9 @@ def births(tmp_path):
         files[version].write_text("month\n" + "Jan\n" * january + "Feb\n" * (50 - january), encoding="utf-8")
 
     def admit(version, supersedes=None):
-        dt.admit(files[version], dataset="births", ledger=book, version=version, supersedes=supersedes)
+        book["births"].admit(files[version], version=version, supersedes=supersedes)
 
-    def release(version, part=None, epsilon="1/2", call=dt.release, **more):
+    def release(version, part=None, epsilon="1/2", call=ask_release, **more):
         asked = dt.Question()
         return call(
             files[version], asked, dataset="births", ledger=book, epsilon=epsilon, version=version, part=part, **more
@@ -164,7 +163,7 @@ SAID = {"supersedes": "2026-01", "reason": "wrong dates"}
 
 def _judged(path, book, *published) -> verify.Verdict:
     """What verify.py finds of a saved release, with the exported ledger."""
-    told = verify.history(book.export("births", published=published))
+    told = verify.history(book["births"].export(published=published))
     return verify.check_release(json.loads(path.read_text(encoding="utf-8")), str(path), told)
 
 
@@ -173,11 +172,11 @@ def test_whoever_was_moved_pays_for_both_parts(births, tmp_path):
     book, admit, release = births
     first = release("2026-01", "Jan")
     admit("2026-03", "2026-01")
-    assert book.balance("births").spent == Fraction(1, 2)
+    assert book["births"].balance().spent == Fraction(1, 2)
     corrected = release("2026-03", **SAID)
-    assert book.balance("births").spent == 1
+    assert book["births"].balance().spent == 1
     last = release("2026-03", "Feb", **SAID)
-    assert book.balance("births").spent == Fraction(3, 2)
+    assert book["births"].balance().spent == Fraction(3, 2)
     assert last.record["budget"]["spent"] == "3/2"
     for made, name in ((first, "first"), (corrected, "second"), (last, "third")):
         made.save(tmp_path / f"{name}.csv")
@@ -190,7 +189,7 @@ def test_a_refused_correction_costs_nothing_and_leaves_no_line(births):
     book, admit, release = births
     admit("2026-03", "2026-01")
     release("2026-01", epsilon="7/4")
-    head = book.head("births")
+    head = book["births"].head()
     with pytest.raises(BudgetError):
         release("2026-03", **SAID)
     seen = []
@@ -199,17 +198,17 @@ def test_a_refused_correction_costs_nothing_and_leaves_no_line(births):
     assert seen == [Fraction(1, 4)]
     with pytest.raises(LedgerError, match="none can correct it"):
         admit("2026-05", "2026-02")
-    assert book.head("births") == head
-    book.verify("births")
+    assert book["births"].head() == head
+    book["births"].verify()
 
 
-@pytest.mark.parametrize("call", [dt.release, dt.preview])
+@pytest.mark.parametrize("call", [ask_release, ask_preview])
 def test_the_check_sees_what_the_release_will_see(births, call):
     """A version that supersedes itself or a later one is refused, and one that the ledger does not know to be a correction."""
     book, admit, release = births
     admit("2026-03", "2026-01")
     admit("2026-05")
-    head = book.head("births")
+    head = book["births"].head()
     for version, supersedes, told in (
         ("2026-03", "2026-03", "cannot supersede itself"),
         ("2026-03", "2026-05", "which cannot correct it"),
@@ -220,7 +219,7 @@ def test_the_check_sees_what_the_release_will_see(births, call):
     table = pa.table({"month": ["Jan"] * 3})
     with pytest.raises(ReleaseError, match="declared when its data are admitted"):
         call(table, dataset="births", ledger=book, epsilon=1, version="x", part="Jan", **SAID)
-    assert book.head("births") == head
+    assert book["births"].head() == head
 
 
 def test_a_record_of_a_correction_that_the_ledger_does_not_know_is_refuted(births, tmp_path):

@@ -15,11 +15,13 @@ import pytest
 
 import discreet as dt
 from discreet.engines.duckdb import count_each
+from discreet.engines.table import Table
 from discreet.errors import DiscreetError, ReleaseError
 from discreet.ledger.ledger import Terms
 from discreet.questions.domain import Domain
 from discreet.tables.count.true_numbers import counted_for
 from discreet.tables.draw.measures import measures_for, tiers_for
+from tests.asking import ask_preview, ask_release
 from tests.cells import for_each
 
 from .asking import ask
@@ -53,7 +55,7 @@ def numbers(rows, relation, counted, k, worlds, by=("world", "g"), unit="u", **m
     terms = Terms("d", Fraction(9), relation, ("world", "g", "person"), unit, "then")
     keys = {"world": list(range(worlds)), "g": ["a", "b"]}
     asked = ask(alpha=ALPHA, by=list(by), domain=keys, counted=counted, max_rows=k, **{**ASKED, **more})
-    return asked, terms, counted_for(asked.question, terms, table_of(rows), None, None, False)
+    return asked, terms, counted_for(asked.question, terms, Table(table_of(rows)), None, False)
 
 
 def neighbours(relation):
@@ -183,28 +185,28 @@ def ledger(tmp_path):
 )
 def test_records_pages_and_print_name_what_is_counted(tmp_path, ledger, counted, most, word):
     asked = {"dataset": "town", "ledger": ledger, **BY_DISTRICT, "epsilon": 20, "counted": counted, "max_rows": most}
-    made = dt.release(HOUSEHOLDS, **asked, margins=["total"])
+    made = ask_release(HOUSEHOLDS, **asked, margins=["total"])
     true = {"units": [133, 67], "rows": [333, 167], "person": [333, 167]}[counted]
     assert np.abs(np.array(made.columns["report"]) - true).max() <= 3 * (most or 1)
     assert made.record["counted"] == word
     assert made.record["contribution"] == (most or 1)
     assert f"town: {word} by district" in str(made)
     assert f"count of {word}" in made.to_html()
-    assert word in str(dt.preview(HOUSEHOLDS, **asked))
-    assert f"count of {word}" in ledger.history("town")[-2].what
+    assert word in str(ask_preview(HOUSEHOLDS, **asked))
+    assert f"count of {word}" in ledger["town"].history()[-2].what
     assert "people" not in str(made)
-    spent = ledger.balance("town").spent
+    spent = ledger["town"].balance().spent
     question = dt.Question(**BY_DISTRICT, counted=counted.upper() if counted == "person" else counted, max_rows=most)
-    again = dt.release(HOUSEHOLDS, dt.Question.from_dict(question.to_dict()), dataset="town", ledger=ledger, epsilon=20)
+    again = ledger["town"].release(HOUSEHOLDS, dt.Question.from_dict(question.to_dict()), epsilon=20)
     assert again.columns["report"] == made.columns["report"]
-    assert ledger.balance("town").spent == spent
+    assert ledger["town"].balance().spent == spent
     made.save(tmp_path / f"{counted}.csv")
     assert dt.check_release(tmp_path / f"{counted}.json", ledger=ledger)
 
 
 def test_people_of_protected_households_have_public_sizes_means_and_shares(tmp_path, ledger):
     asked = {"dataset": "known", "ledger": ledger, **BY_DISTRICT, "epsilon": 40, "counted": "rows", "max_rows": 3}
-    made = dt.release(HOUSEHOLDS, **asked, mean="age:0..100 missing 0", share="age >= 60", count={"old": "age >= 60"})
+    made = ask_release(HOUSEHOLDS, **asked, mean="age:0..100 missing 0", share="age >= 60", count={"old": "age >= 60"})
     assert (
         made.columns["n"]
         == [sum(min(3, 1 + h % 4) for h in range(200) if bool(h % 3) is north) for north in (True, False)] * 3
@@ -233,9 +235,9 @@ def test_what_cannot_be_counted_is_refused_before_anything_is_charged(ledger, da
     if dataset == "plain":
         ledger.create("plain", "1", relation="add-remove")
     with pytest.raises(DiscreetError, match=why) as refused:
-        dt.release(HOUSEHOLDS, dataset=dataset, ledger=ledger, epsilon=1, **{**BY_DISTRICT, **parts})
+        ledger[dataset].release(HOUSEHOLDS, epsilon=1, **{**BY_DISTRICT, **parts})
     assert isinstance(refused.value, ReleaseError) or "column" in str(refused.value)
-    assert ledger.balance(dataset).spent == 0
+    assert ledger[dataset].balance().spent == 0
 
 
 def test_rows_of_a_part_are_those_of_the_units_whose_part_it_is():
@@ -268,7 +270,7 @@ def test_rows_are_one_question_in_whatever_case_they_are_written(tmp_path):
     with dt.Ledger(tmp_path / "b.db") as ledger:
         ledger.create("d", 9, relation="add-remove", unit="u")
         asked = {"dataset": "d", "ledger": ledger, "epsilon": 1, "count": "*", "max_rows": 3}
-        first, again = (dt.release(table, counted=counted, **asked) for counted in ("rows", "Rows"))
+        first, again = (ask_release(table, counted=counted, **asked) for counted in ("rows", "Rows"))
     assert (again.record["repeated"], again.columns) == (True, first.columns)
     assert again.record["counted"] == first.record["counted"] == "rows"
     assert dt.Question(counted="Units") == dt.Question()
@@ -278,23 +280,21 @@ def test_so_many_of_a_unit_that_no_epsilon_is_left_are_refused_as_that(tmp_path)
     with dt.Ledger(tmp_path / "b.db") as ledger:
         ledger.create("d", 9, relation="add-remove", unit="u")
         with pytest.raises(ReleaseError, match="an epsilon below 2"):
-            dt.release(
-                pandas.DataFrame({"u": [1]}), dataset="d", ledger=ledger, epsilon=1, counted="rows", max_rows=10**99
-            )
+            ledger["d"].release(pandas.DataFrame({"u": [1]}), epsilon=1, counted="rows", max_rows=10**99)
 
 
 def test_the_unit_itself_is_not_what_is_counted_within_it(tmp_path):
     with dt.Ledger(tmp_path / "b.db") as ledger:
         ledger.create("d", 9, relation="add-remove", unit="home")
         with pytest.raises(ReleaseError, match="Home is the unit itself"):
-            dt.preview(HOMES, dataset="d", ledger=ledger, epsilon=1, counted="Home", max_rows=3)
+            ledger["d"].preview(table=HOMES, epsilon=1, counted="Home", max_rows=3)
 
 
 def test_more_groups_for_a_person_than_there_are_cost_no_noise(tmp_path):
     with dt.Ledger(tmp_path / "b.db") as ledger:
         ledger.create("d", 9, relation="add-remove", unit="home")
         asked = {"dataset": "d", "ledger": ledger, "epsilon": 1, "by": "g", "domain": {"g": ["a", "b"]}}
-        widths = [dt.preview(HOMES, max_groups=k, **asked).rows()[0]["half width"] for k in (1, 2, 9)]
+        widths = [ask_preview(HOMES, max_groups=k, **asked).rows()[0]["half width"] for k in (1, 2, 9)]
     assert widths[0] < widths[1] == widths[2]
 
 
@@ -320,14 +320,14 @@ def test_what_is_cut_off_is_said_before_paying_and_its_number_to_the_holder_alon
     book, name = dt.Ledger(tmp_path / "budget.db"), f"town {more}"
     book.create(name, budget=9, relation="add-remove", unit="home")
     asked = {"dataset": name, "ledger": book, "by": ["g"], "domain": {"g": ["a", "b"]}, "epsilon": 1, **more}
-    shown = dt.preview(HOMES, **asked, check=True)
+    shown = ask_preview(HOMES, **asked, check=True)
     assert (shown.check.cut or "").startswith(cut or "")
     assert (shown.check.cut is None) == (cut is None)
     assert cut is None or cut in str(shown.check)
     caution = "Choose such limits from public knowledge, not by this number."
     assert (shown.check.cut or caution).endswith(caution)
-    alone = dt.preview(HOMES, **asked)
-    made = dt.release(HOMES, **asked)
+    alone = ask_preview(HOMES, **asked)
+    made = ask_release(HOMES, **asked)
     assert all(warning in str(alone) for warning in made.record["beware"])
     assert ("say in how many it is counted" in str(alone.advice)) == (not more)
     assert not any(cut and cut in text for text in (str(alone), str(alone.to_dict()), str(made), str(made.record)))

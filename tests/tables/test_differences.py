@@ -13,6 +13,7 @@ import discreet as dt
 from discreet.errors import ReleaseError
 from discreet.tables.saved import differences
 from discreet.tables.saved.differences import difference
+from tests.asking import ask_release
 
 DOMAIN = {"g": ["a"]}
 
@@ -31,7 +32,7 @@ def book(tmp_path):
 
 def _released(book, table, version, dataset="public", epsilon=2, **asked):
     asked = {"count": "ill = 'yes'", "by": "g", "domain": DOMAIN} | asked
-    return dt.release(table, dataset=dataset, ledger=book, epsilon=epsilon, version=version, **asked)
+    return ask_release(table, dataset=dataset, ledger=book, epsilon=epsilon, version=version, **asked)
 
 
 def _with_report(made, report):
@@ -133,16 +134,9 @@ def test_the_numbers_are_those_that_were_published_and_add_up(book):
     table = pa.table({"g": list("aabc"), "ill": ["yes"] * 4})
     for k in range(6):
         later, earlier = (
-            dt.release(
-                table,
-                dataset="open",
-                ledger=book,
-                epsilon="1/4",
-                version=version,
-                by="g",
-                domain={"g": list("abc")},
-                margins=[[]],
-            )
+            book["open"]
+            .release(table, epsilon="1/4", version=version, by="g", domain={"g": list("abc")})
+            .with_totals("total")
             for version in (f"{k} later", f"{k}")
         )
         found = later.difference(earlier)
@@ -221,7 +215,7 @@ def test_differences_are_of_published_numbers(book):
     """Fitted to their totals, they differ from the reports; an interval holds the difference of what readers see."""
     asked = {"by": ["g", "ill"], "domain": {"g": ["a"], "ill": ["yes", "no"]}, "margins": [[]], "dataset": "open"}
     made = [
-        dt.release(_table(4, 5), ledger=book, epsilon="1/10", version=v, **asked, measure_totals="total")
+        ask_release(_table(4, 5), ledger=book, epsilon="1/10", version=v, **asked, measure_totals="total")
         for v in ("2", "1")
     ]
     found = made[0].difference(made[1])
@@ -247,11 +241,11 @@ def test_what_is_counted_in_another_way_has_no_difference(book, other):
 def test_the_notes_say_what_is_not_the_same_in_both(book):
     both = {"ledger": book, "epsilon": 1, "by": "x"}
     young = {"x": {"young": [0, 17], "old": [18, None]}}
-    later = dt.release(_table(2, 2), dataset="open", version="2", domain=young, **both)
+    later = ask_release(_table(2, 2), dataset="open", version="2", domain=young, **both)
     domain = {"x": {"young": [0, 29], "old": [30, None]}}
-    text = str(later.difference(dt.release(_table(2, 2), dataset="open", version="1", domain=domain, **both)))
+    text = str(later.difference(ask_release(_table(2, 2), dataset="open", version="1", domain=domain, **both)))
     assert "Groups by x, such as 'young', stand for other values" in text
-    same = dt.release(_table(2, 2), dataset="open", version="3", domain=young, **both)
+    same = ask_release(_table(2, 2), dataset="open", version="3", domain=young, **both)
     [covers] = later.difference(same).record["notes"]
     assert covers.endswith("If it contains 0, the reports do not show a change.")
 
@@ -259,7 +253,7 @@ def test_the_notes_say_what_is_not_the_same_in_both(book):
 def test_the_notes_count_how_many_of_many_intervals_miss(book):
     asked = {"dataset": "open", "ledger": book, "epsilon": "1/2", "by": "x", "margins": ["total"]}
     asked |= {"domain": {"x": list(range(24))}}
-    early, late = (dt.release(_table(2, 2), version=version, **asked) for version in ("many", "more"))
+    early, late = (ask_release(_table(2, 2), version=version, **asked) for version in ("many", "more"))
     note = "Each of these 25 intervals covers by itself, not all of them at once: on average up to {} of them miss by chance"
     assert note.format("1.3") in str(late.difference(early))  # 25 times 0.05, rounded up
     assert note.format("2.5") in str(late.difference(early, confidence="0.9"))
@@ -268,8 +262,8 @@ def test_the_notes_count_how_many_of_many_intervals_miss(book):
 
 def test_groups_that_one_release_lacks_are_left_out_and_counted(book):
     both = {"by": "g", "dataset": "public", "ledger": book, "epsilon": 1, "count": "ill = 'yes'"}
-    later = dt.release(_table(2, 2), version="2", domain={"g": ["a", "b"]}, **both)
-    earlier = dt.release(_table(2, 2), version="1", domain={"g": ["a", "c"]}, **both)
+    later = ask_release(_table(2, 2), version="2", domain={"g": ["a", "b"]}, **both)
+    earlier = ask_release(_table(2, 2), version="1", domain={"g": ["a", "c"]}, **both)
     found = later.difference(earlier)
     assert found.columns["g"] == ["a"]
     assert "2 rows are in one of the releases only" in str(found)
@@ -283,15 +277,8 @@ def test_the_notes_say_where_the_map_behind_totals_is_another_one(book):
             **{name: {"of": "g", "map": pairs} for name, pairs in maps.items()},
         }
         margins = [[name] for name in maps]
-        return dt.release(
-            _table(4, 4),
-            dataset="open",
-            version=version,
-            domain=domain,
-            by="g",
-            margins=margins,
-            ledger=book,
-            epsilon=1,
+        return (
+            book["open"].release(_table(4, 4), version=version, domain=domain, by="g", epsilon=1).with_totals(*margins)
         )
 
     one = {"north": "A", "south": "B"}

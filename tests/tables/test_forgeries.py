@@ -195,7 +195,7 @@ def remade(record) -> Held | None:
 
 def case_of(held: Held, book: dt.Ledger | None, again: Rebuilt | None = None) -> Case:
     """A case; where its record says what a known one says, with what that makes."""
-    case = Case(held, book)
+    case = Case(held, None if book is None else book.book)
     if again is not None:
         vars(case)["rebuilt"] = again
     return case
@@ -462,7 +462,7 @@ def test_a_mechanism_of_ones_own_is_described_as_it_was_stored(released, book):
     assert cited == own
     forged = remade({**true.record, "question": {**true.record["question"], "mechanism": document(cited)}})
     assert refuted(forged, None) is None
-    assert judged(Case(forged, book), LEDGER).told == (
+    assert judged(Case(forged, book.book), LEDGER).told == (
         f"Line {true.record['ledger_line']} was asked with another question.mechanism."
     )
 
@@ -471,7 +471,7 @@ def test_a_mechanism_of_ones_own_is_described_as_it_was_stored(released, book):
 def test_a_record_of_another_method_is_for_the_version_that_wrote_it(released, book, method):
     true = saved(released["sizes"])
     forged = rewritten(true, {**true.record, "method": method, "discreet": "9.9"})
-    verdict = _checked(Case(forged, book))
+    verdict = _checked(Case(forged, book.book))
     assert (verdict.holds, verdict.complete, bool(verdict)) == (True, False, False)
     assert "discreet '9.9'" in str(verdict)
 

@@ -6,6 +6,7 @@ import csv
 import io
 import itertools
 import random
+from dataclasses import replace
 from fractions import Fraction
 
 import pandas
@@ -15,6 +16,7 @@ import discreet as dt
 from discreet.errors import ReleaseError
 from discreet.exact.level import Level
 from discreet.tables.saved.checking import CHECKERS, Case, judged
+from tests.asking import ask_release, ask_release_to
 from tests.tables.test_forgeries import saved
 
 from .asking import at, release_any
@@ -68,7 +70,7 @@ def faults(made, book) -> list[tuple[str, str]]:
     """What does not hold, or was not checked though the ledger is there."""
     found = []
     for one in made.audiences.values() if isinstance(made, dt.results.Audiences) else [made]:
-        case = Case(saved(one), book)
+        case = Case(saved(one), book.book)
         found += [(m, check.told) for m in CHECKERS for check in [judged(case, m)] if check.held is not True]
     return found
 
@@ -82,17 +84,15 @@ def assert_alike(made, again) -> None:
 
 
 def test_audiences_where_all_groups_are_empty(people, book):
-    made = dt.release_to(
+    made = book["bits"].release_to(
         people,
-        dataset="bits",
-        ledger=book,
         count="ill",
         by=["age"],
         domain={"age": [77, 78]},
         audiences={"a": "1/2", "b": 1, "c": "ln(9)"},
-        margins=["total"],
     )
-    assert book.balance("bits").spent == 0
+    made = replace(made, audiences={name: one.with_totals("total") for name, one in made.audiences.items()})
+    assert book["bits"].balance().spent == 0
     assert {(matter, told[:19]) for matter, told in faults(made, book)} == {("the ledger", "Nothing was charged")}
 
 
@@ -104,9 +104,9 @@ def test_audiences_of_a_sum_so_fine_that_only_geometric_noise_can_hide_it(people
         "domain": {"age": [1, 2]},
         "sum": "income:0..1000000/0.25",
     }
-    assert not faults(dt.release_to(people, **fine, audiences=at("1/2", "3/4")), book)
+    assert not faults(ask_release_to(people, **fine, audiences=at("1/2", "3/4")), book)
     with pytest.raises(ReleaseError, match="wider than any number"):  # the staircase that one audience would get
-        dt.release(people, **fine, alpha="1/2")
+        ask_release(people, **fine, alpha="1/2")
 
 
 def test_the_empty_text_and_the_missing_value_are_two_keys(people, book):
@@ -118,16 +118,16 @@ def test_the_empty_text_and_the_missing_value_are_two_keys(people, book):
         "margins": ["town"],
         "measure_totals": ["age"],
     }
-    made = dt.release(people, domain={"town": ["", None, " "], "age": [1, 2]}, **asked)
+    made = ask_release(people, domain={"town": ["", None, " "], "age": [1, 2]}, **asked)
     assert not faults(made, book)
     rows = list(csv.reader(io.StringIO(saved(made).files["x.csv"].decode(), newline="")))[1:]
     assert [row[0] for row in rows] == ["", "", "(missing)", "(missing)", " ", " "]
     assert [line["town"] for line in made.margins["town"]] == ["", "(missing)", " "]
-    alone = dt.release(people, domain={"town": [None, " "], "age": [1, 2]}, **asked)
+    alone = ask_release(people, domain={"town": [None, " "], "age": [1, 2]}, **asked)
     assert alone.columns["town"] == [None, None, " ", " "]  # as ever
     for other in (False, True):
         with pytest.raises(ReleaseError, match=r"\(missing\) is the name of missing values"):
-            dt.release(people, domain={"town": [None, "(missing)"], "age": [1, 2]}, **asked, pool_other=other)
+            ask_release(people, domain={"town": [None, "(missing)"], "age": [1, 2]}, **asked, pool_other=other)
 
 
 @pytest.mark.parametrize("spelled", [["1", "1/2"], ["ln(3)", "3/10"], ["1e-9", "1e-10"], ["40", "35.5"]])
@@ -136,20 +136,20 @@ def test_a_level_asked_for_by_its_own_alpha_costs_what_it_cost(people, book, spe
     asked = {"dataset": "people", "ledger": book, "by": ["age"], "domain": {"age": [1, 2, 3]}}
     alphas = [Level.of(epsilon=one).alpha for one in spelled]
     for version, (first, second) in enumerate(itertools.permutations([{"epsilon": spelled[0]}, {"alpha": alphas[0]}])):
-        before = book.balance("people").spent
-        new, again = (dt.release(people, **asked, **level, version=f"one {version}") for level in (first, second))
+        before = book["people"].balance().spent
+        new, again = (ask_release(people, **asked, **level, version=f"one {version}") for level in (first, second))
         assert again.columns == new.columns
         assert again.record["repeated"]
-        paid = str(book.balance("people").spent - before)
+        paid = str(book["people"].balance().spent - before)
         assert {one.record["epsilon_charged"] for one in (new, again)} == {paid}
         assert not faults(new, book) + faults(again, book)
     for version, (first, second) in enumerate(itertools.permutations([spelled, [Level(alpha) for alpha in alphas]])):
-        before = book.balance("people").spent
+        before = book["people"].balance().spent
         new, again = (
-            dt.release_to(people, **asked, audiences=dict(zip("ab", levels, strict=True)), version=f"many {version}")
+            ask_release_to(people, **asked, audiences=dict(zip("ab", levels, strict=True)), version=f"many {version}")
             for levels in (first, second)
         )
-        paid = str(book.balance("people").spent - before)
+        paid = str(book["people"].balance().spent - before)
         assert again["a"].record["repeated"]
         assert {one.record["audience"]["charged"] for made in (new, again) for one in made.audiences.values()} == {paid}
         assert not faults(new, book) + faults(again, book)
@@ -159,7 +159,7 @@ def test_one_condition_under_two_names_keeps_its_reports(people, book, tmp_path)
     """In whatever order the names are asked for again, read from the data or without them; new names get what is left."""
     path = tmp_path / "people.csv"
     people[["age", "ill"]].to_csv(path, index=False)
-    dt.admit(path, dataset="people", ledger=book, version="2")
+    book["people"].admit(path, version="2")
     for table, version in ((people, "1"), (path, "2")):
 
         def reports(names, table=table, version=version, ill="ill" if version == "1" else "ill = 'True'", **level):
@@ -190,9 +190,7 @@ def test_one_condition_under_two_names_keeps_its_reports(people, book, tmp_path)
 
 
 def test_keys_of_all_kinds_are_written_so_that_they_are_read_again(people, book):
-    made = dt.release(
-        people, dataset="people", ledger=book, by=["town"], domain={"town": ODD}, epsilon=1, margins=["total"]
-    )
+    made = book["people"].release(people, by=["town"], domain={"town": ODD}, epsilon=1).with_totals("total")
     text = saved(made).files["x.csv"].decode()
     assert [row[0] for row in csv.reader(io.StringIO(text, newline=""))][1:] == ODD
     assert not faults(made, book)

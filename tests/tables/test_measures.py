@@ -11,7 +11,6 @@ import pytest
 import discreet as dt
 from discreet.errors import ReleaseError
 from discreet.tables.draw.choices import tables_for
-from discreet.tables.release import release
 
 HALF = dt.Level.of(alpha="1/2")
 
@@ -90,5 +89,5 @@ def test_a_family_with_ends_needs_public_sizes(tmp_path, family):
     with dt.Ledger(tmp_path / "budget.db") as book:
         book.create("town", 1, relation="add-remove")
         with pytest.raises(ReleaseError, match=f"{family} needs the public size of each group, .* largest count"):
-            release(pa.table({"x": [1]}), dataset="town", ledger=book, mechanism=family, epsilon=1)
-        assert book.balance("town").spent == 0
+            book["town"].release(pa.table({"x": [1]}), mechanism=family, epsilon=1)
+        assert book["town"].balance().spent == 0

@@ -22,6 +22,7 @@ from discreet.engines.reading import Reading
 from discreet.errors import BudgetError, ReleaseError, TableInputError
 from discreet.questions.domain import Domain
 from discreet.questions.statistic import read_sum
+from tests.asking import ask_admission, ask_profile, ask_release
 
 from ..engines.test_excel import workbook
 
@@ -118,7 +119,7 @@ def book(tmp_path):
 
 def counted(book, path):
     """What is counted of an admitted file, exactly, in the way it was admitted."""
-    reading = Reading.from_dict(book.admission("town", "1").reading)
+    reading = Reading.from_dict(book.book.admission("town", "1").reading)
     domain = Domain.of({"gemeinde": TOWNS, "sex": ["f", "m"]})
     found = count_each(
         path,
@@ -158,7 +159,7 @@ RIGHT = {
 def test_what_can_be_read_is_read_right(way, tmp_path, book):
     content, how = RIGHT[way]
     path = file_at(tmp_path, content)
-    report = dt.admit(path, dataset="town", ledger=book, version="1", **how, domain={"sex": ["f", "m"]})
+    report = ask_admission(path, dataset="town", ledger=book, version="1", **how, domain={"sex": ["f", "m"]})
     assert report.size == len(ROWS)
     assert ("columns without a name" in {f.what for f in report.findings}) == (way == "a nameless column")
     assert counted(book, path) == expected(ROWS)
@@ -178,7 +179,7 @@ def test_a_sheet_is_read_like_the_file(tmp_path, book):
         for r in ROWS
     ]
     path = workbook(tmp_path / "people.xlsx", people=[NAMES, *cells])
-    dt.admit(path, dataset="town", ledger=book, version="1", null="-")
+    book["town"].admit(dt.read(path, null="-"), version="1")
     assert counted(book, path) == expected(ROWS)
 
 
@@ -228,25 +229,25 @@ def test_what_can_only_be_a_mistake_is_refused_with_what_helps(way, tmp_path, bo
     content, how, told = REFUSED[way]
     path = file_at(tmp_path, content)
     with pytest.raises(TableInputError, match=told) as refused:
-        dt.admit(path, dataset="town", ledger=book, version="1", **how)
+        ask_admission(path, dataset="town", ledger=book, version="1", **how)
     assert "12.345,67" not in str(refused.value)
-    assert book.admission("town", "1") is None
+    assert book.book.admission("town", "1") is None
 
 
 def test_what_is_said_to_be_codes_is_admitted(tmp_path, book):
     path = file_at(tmp_path, changed(8, 4, "12.345"))
     for how in ({"codes": ["Einkommen"]}, {"domain": {"einkommen": ["12.345"]}}):
-        assert dt.profile(path, **OFFICE, **how).grave == ()
+        assert ask_profile(path, **OFFICE, **how).grave == ()
     with pytest.raises(TableInputError, match="no column 'nace' of codes"):
-        dt.profile(path, **OFFICE, codes=["nace"])
-    dt.admit(path, dataset="town", ledger=book, version="1", **OFFICE, codes=["einkommen"])
+        ask_profile(path, **OFFICE, codes=["nace"])
+    ask_admission(path, dataset="town", ledger=book, version="1", **OFFICE, codes=["einkommen"])
 
 
 def test_what_may_be_meant_is_told_with_its_lines(tmp_path):
     extra = ["7;Köniz;f;;;ja"] * 12 + [";Hinterwald; f;12;-500,00;ja", "8;Köniz;f;unknown;99999999,00;ja"]
     path = file_at(tmp_path, TEXT + "\n".join([*extra, ""]))
     last = len(LINES) + len(extra) - 1
-    report = dt.profile(
+    report = ask_profile(
         path, **OFFICE, unit="person", sum=BOUNDS, domain={"gemeinde": [*TOWNS, "Bern"], "sex": ["f", "m", None]}
     )
     found = {(f.column, f.what): f for f in report.findings}
@@ -261,7 +262,7 @@ def test_what_may_be_meant_is_told_with_its_lines(tmp_path):
     assert found["gemeinde", "undeclared keys: Hinterwald"].places == (last - 1,)
     assert ("gemeinde", "declared keys never seen: Bern") in found
     assert ("sex", "declared keys never seen: missing values") in found
-    empty = dt.profile(file_at(tmp_path, LINES[0], "none.csv"), **OFFICE)
+    empty = ask_profile(file_at(tmp_path, LINES[0], "none.csv"), **OFFICE)
     assert [f.what for f in empty.findings] == ["no rows"]
 
 
@@ -365,11 +366,11 @@ def test_a_year_on_the_command_line_and_in_python(tmp_path, monkeypatch, capsys)
         }
         for epsilon in ("20", "1"):  # in another order, in Python: the stored answer
             counts = {"old": "65 <= alter", "n": "*"}
-            again = dt.release("january.csv", **asked, by=["sex", "gemeinde"], count=counts, epsilon=epsilon)
+            again = ask_release("january.csv", **asked, by=["sex", "gemeinde"], count=counts, epsilon=epsilon)
             assert again.record["repeated"]
             assert held(again.rows(), known) > 0.85  # 60 misses of 400, where 20 are to be expected: below 1e-12
             assert held(again.rows(), known, shift=0.7) < 0.5  # no interval holds what is beside it
-        totals = dt.release(
+        totals = ask_release(
             "january.csv", **asked, by=["gemeinde", "sex"], count=counts, epsilon="20", margins=["total"]
         )
         (everybody,) = [row for row in totals.margins["total"] if row["statistic"] == "n"]
@@ -378,12 +379,12 @@ def test_a_year_on_the_command_line_and_in_python(tmp_path, monkeypatch, capsys)
         )
         new = {"dataset": "town", "ledger": book, "by": ["gemeinde"], "domain": keys, "version": "2026-02"}
         with pytest.raises(ReleaseError, match=r"discreet admit february\.csv"):
-            dt.release("february.csv", **new, epsilon="1/2")
-        dt.admit("february.csv", dataset="town", ledger=book, version="2026-02", **OFFICE)
-        dt.release("february.csv", **new, epsilon="1/2")
+            ask_release("february.csv", **new, epsilon="1/2")
+        ask_admission("february.csv", dataset="town", ledger=book, version="2026-02", **OFFICE)
+        ask_release("february.csv", **new, epsilon="1/2")
         with pytest.raises(BudgetError, match="1/2 left of the 22 that may be spent in the month"):
-            dt.release("february.csv", **new, epsilon="1")
-        assert book.verify("town").count == 1 + 2 + 2 * 3
+            ask_release("february.csv", **new, epsilon="1")
+        assert book["town"].verify().count == 1 + 2 + 2 * 3
     assert "count of units of person (n), count of units of person with alter >= 65 (old)" in run(
         "ledger", "history", "town"
     )

@@ -15,7 +15,6 @@ from discreet.errors import ReleaseError
 from discreet.ledger.ledger import Terms
 from discreet.tables.draw.measures import measures_for
 from discreet.tables.publish.readings import Confidence, in_steps
-from discreet.tables.release import preview, release
 
 from ..cells import for_each
 from .asking import ask
@@ -147,14 +146,13 @@ def book(tmp_path):
 
 @pytest.mark.parametrize("dataset", ["open", "public"])
 def test_the_default_is_geometric_noise_without_ends_at_every_size(book, tmp_path, dataset):
-    made = release(TOWNS, dataset=dataset, ledger=book, **ASKED)
+    made = book[dataset].release(TOWNS, **ASKED)
     assert made.columns["mechanism"] == ["geometric"] * 2
     entry = made.record["answer"]["measures"][0]["mechanism"]
     assert (entry["family"], entry["change"]) == ("geometric", 1)
     words = "count: do not add up the printed numbers."
     assert all(words in text for text in (str(made), made.to_html(), str(made.error_statement())))
-    again = release(TOWNS, dataset=dataset, ledger=book, **ASKED, margins=[[]])
-    assert again.record["repeated"]
+    again = made.with_totals("total")
     assert again.columns["report"] == made.columns["report"]
     assert words not in again.to_html()
     for one, name in ((made, "made"), (again, "again")):
@@ -164,17 +162,16 @@ def test_the_default_is_geometric_noise_without_ends_at_every_size(book, tmp_pat
 
 def test_explicit_fair_is_there_by_name_and_has_no_totals(book):
     fair = {**ASKED, "mechanism": "explicit_fair"}
-    for totals in ({"margins": "total"}, {"measure_totals": "total"}):
-        with pytest.raises(ReleaseError, match="Counts drawn by explicit_fair cannot be added up"):
-            release(TOWNS, dataset="public", ledger=book, **fair, **totals)
+    with pytest.raises(ReleaseError, match="Counts drawn by explicit_fair cannot be added up"):
+        book["public"].release(TOWNS, **fair, measure_totals="total")
+    with pytest.raises(ReleaseError, match="Counts drawn by explicit_fair cannot be added up"):
+        book["public"].preview(table=TOWNS, **fair).with_totals("total")
     with pytest.raises(ReleaseError, match="explicit_fair needs the public size of each group"):
-        release(TOWNS, dataset="open", ledger=book, **fair)
-    assert book.balance("public").spent == book.balance("open").spent == 0
-    told, seen = preview(TOWNS, dataset="public", ledger=book, **fair), []
+        book["open"].release(TOWNS, **fair)
+    assert book["public"].balance().spent == book["open"].balance().spent == 0
+    told, seen = book["public"].preview(table=TOWNS, **fair), []
     assert "Counts drawn by explicit_fair cannot be added up" in str(told)
-    made = release(
-        TOWNS, dataset="public", ledger=book, **fair, confirm=lambda check: bool(seen.append(str(check)) or True)
-    )
+    made = book["public"].release(TOWNS, **fair, confirm=lambda check: bool(seen.append(str(check)) or True))
     assert "Counts drawn by explicit_fair cannot be added up" in seen[0]
     assert made.columns["mechanism"] == ["explicit_fair"] * 2
     assert all(0 <= y <= n for y, n in zip(made.columns["report"], made.columns["n"], strict=True))
@@ -183,5 +180,5 @@ def test_explicit_fair_is_there_by_name_and_has_no_totals(book):
 @for_each("word, instead", [("max_count", "noise on counts has no ends"), ("purpose", "drawn so that they add up")])
 def test_words_that_went_say_what_to_do_instead(book, word, instead):
     with pytest.raises(ReleaseError, match=f"{word} is no part of a question. Leave it out: .*{instead}"):
-        release(TOWNS, dataset="open", ledger=book, **ASKED, **{word: 9})
-    assert book.balance("open").spent == 0
+        book["open"].release(TOWNS, **ASKED, **{word: 9})
+    assert book["open"].balance().spent == 0

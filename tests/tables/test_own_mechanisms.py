@@ -14,7 +14,7 @@ import discreet as dt
 from discreet.channels import Additive, Then
 from discreet.errors import ReleaseError, StructureError
 from discreet.tables.publish.page import release_page
-from discreet.tables.release import preview, release
+from tests.asking import ask_release
 
 from ..cells import for_each
 
@@ -81,7 +81,7 @@ def reporting(monkeypatch, reports: list[int | Fraction]) -> None:
 
 def released(people, ledger, m: dt.Mechanism, groups: int, **other):
     asked = {"dataset": "people", "by": ["k"], "domain": {"k": list(range(groups))}, "epsilon": "5"}
-    return release(people, ledger=ledger, mechanism=m, **{**asked, **other})
+    return ask_release(people, ledger=ledger, mechanism=m, **{**asked, **other})
 
 
 def with_reports(people, ledger, m: dt.Mechanism, reports: list[int | Fraction]):
@@ -130,36 +130,27 @@ def test_the_intervals_of_a_truncated_mechanism_are_where_its_reports_are():
 
 @for_each("m", [OWN["fair"], OWN["truncated"], OWN["halves"], dt.geometric(dt.Grid(0, None), alpha="1/2")])
 def test_nothing_is_added_up_of_reports_with_ends(people, ledger, m):
-    """Refused before anything is charged, by the sentence that preview and check say; asked without totals it is released."""
+    """Refused by the sentence that preview and check say, measured ones before anything is charged; the rest is released."""
     why = "Counts drawn by a mechanism of your own cannot be added up: .* leave the mechanism out"
-    for totals in ({"margins": [[]]}, {"measure_totals": [[]]}):
-        with pytest.raises(ReleaseError, match=why):
-            released(people, ledger, m, 2, **totals)
+    before = ledger["people"].balance().spent
+    with pytest.raises(ReleaseError, match=why):
+        released(people, ledger, m, 2, measure_totals=[[]])
+    assert ledger["people"].balance().spent == before
+    with pytest.raises(ReleaseError, match=why):
+        released(people, ledger, m, 2).with_totals("total")
     with pytest.raises(ReleaseError, match="Counts drawn by explicit_fair cannot be added up"):
-        released(people, ledger, "explicit_fair", 2, dataset="bits", count="bit = 'yes'", margins="total")
-    assert ledger.balance("bits").spent == 0
-    told = preview(
-        people, dataset="people", ledger=ledger, by=["k"], domain={"k": [0, 1]}, epsilon=5, mechanism=m, check=True
-    )
+        released(people, ledger, "explicit_fair", 2, dataset="bits", count="bit = 'yes'").with_totals("total")
+    told = ledger["people"].preview(table=people, by=["k"], domain={"k": [0, 1]}, epsilon=5, mechanism=m, check=True)
     assert re.search(why, told.advice)
     assert re.search(why, str(told.check).replace("\n", " "))
-    before = ledger.balance("people").spent
     assert released(people, ledger, m, 2).columns["published"]
-    assert ledger.balance("people").spent == before + 5  # the first charge: nothing was charged for what was refused
+    assert ledger["people"].balance().spent == before + 5  # one charge: nothing was charged for what was refused
 
 
 @pytest.mark.parametrize("name", OWN)
 def test_the_preview_of_one_s_own_mechanism(people, ledger, name):
     m = OWN[name]
-    rows = preview(
-        people,
-        dataset="people",
-        ledger=ledger,
-        by=["k"],
-        domain={"k": [0]},
-        epsilon=5,
-        mechanism=m,
-    ).rows()
+    rows = ledger["people"].preview(table=people, by=["k"], domain={"k": [0]}, epsilon=5, mechanism=m).rows()
     assert 0 <= rows[0]["half width"] <= m.inputs.n / 2
 
 
@@ -286,7 +277,7 @@ def test_very_wide_noise_has_an_interval_too(people, ledger):
 def test_what_cannot_be_read_is_refused_and_free(people, ledger, m):
     with pytest.raises((ReleaseError, StructureError)):
         released(people, ledger, m, 2)
-    assert ledger.balance("people").spent == 0
+    assert ledger["people"].balance().spent == 0
 
 
 def test_a_law_too_large_to_write_out_is_read_in_floats_with_a_margin():
@@ -304,15 +295,12 @@ def test_totals_over_small_and_large_groups_do_not_fail(ledger, monkeypatch, eps
     table = pandas.DataFrame({"k": [0] * 10 + [1] * 200, "bit": ["yes", "no"] * 105})
     ledger.create("both", "100", relation="change-one", public=["k", "j"])
     reporting(monkeypatch, [[0, 0, 0], [10, 200, 0]][end])
-    made = release(
-        table.assign(j=1),
-        dataset="both",
-        ledger=ledger,
-        count="bit = 'yes'",
-        by=["k", "j"],
-        epsilon=epsilon,
-        domain={"k": [0, 1, 2], "j": [1]},
-        margins=["j", "k"],
+    made = (
+        ledger["both"]
+        .release(
+            table.assign(j=1), count="bit = 'yes'", by=["k", "j"], epsilon=epsilon, domain={"k": [0, 1, 2], "j": [1]}
+        )
+        .with_totals("j", "k")
     )
     assert made.record["epsilon_charged"] == str(Fraction(epsilon))
     release_page(made)
@@ -325,15 +313,10 @@ def test_totals_of_enormous_reports_end_and_do_not_wrap(ledger, monkeypatch, eps
     table = pandas.DataFrame({"k": [0, 1], "j": [1, 1]})
     keys = list(range(9))
     reporting(monkeypatch, [report] * 9)
-    made = release(
-        table,
-        dataset="people",
-        ledger=ledger,
-        by=["k", "j"],
-        domain={"k": keys, "j": [1]},
-        epsilon=epsilon,
-        margins=["j"],
-        mechanism="geometric",
+    made = (
+        ledger["people"]
+        .release(table, by=["k", "j"], domain={"k": keys, "j": [1]}, epsilon=epsilon, mechanism="geometric")
+        .with_totals("j")
     )
     total = made.margins["j"][0]
     assert total["total"] == sum(made.columns["fitted"])
@@ -347,16 +330,8 @@ def test_a_level_between_some_pairs_of_counts_is_no_level_of_a_count(people, led
     )
     assert shown.alpha == Fraction(1, 2)
     with pytest.raises(ReleaseError, match="any count by one"):
-        release(
-            people,
-            ledger=ledger,
-            mechanism=shown,
-            dataset="people",
-            by=["k"],
-            domain={"k": [0, 1]},
-            epsilon=5,
-        )
-    assert ledger.balance("people").spent == 0
+        ledger["people"].release(people, mechanism=shown, by=["k"], domain={"k": [0, 1]}, epsilon=5)
+    assert ledger["people"].balance().spent == 0
 
 
 def test_a_mechanism_with_an_end_brings_it_and_the_release_says_so(ledger):
@@ -368,17 +343,15 @@ def test_a_mechanism_with_an_end_brings_it_and_the_release_says_so(ledger):
     assert "Counts above 3 are counted as 3, and intervals are of these counts." in made.record["beware"]
     with pytest.raises(ReleaseError, match="a group may have 30; make it larger"):
         released(many, ledger, G20, 1, dataset="bits", count="bit = 'yes'")
-    assert ledger.balance("bits").spent == 0
+    assert ledger["bits"].balance().spent == 0
 
 
 def test_no_interval_reaches_beyond_the_public_size_of_a_group(ledger):
     """A mechanism made for 30 may report 25 of a group of 9: the count is still at most 9."""
     ledger.create("sized", "9", relation="change-one", public=["k"])
     table = pandas.DataFrame({"k": [0] * 9 + [1] * 30, "x": [True, False, False] * 13})
-    made = release(
+    made = ledger["sized"].release(
         table,
-        dataset="sized",
-        ledger=ledger,
         count="x = true",
         by=["k"],
         domain={"k": [0, 1]},

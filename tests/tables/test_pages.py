@@ -63,15 +63,16 @@ def made(tmp_path_factory):
     )
     with dt.Ledger(tmp_path_factory.mktemp("pages") / "budget.db") as book:
         book.create("town", "9", relation="change-one", public=["town", "age"])
-        yield dt.release(
-            people,
-            dataset="town",
-            ledger=book,
-            count={"ill": "ill", "well": "not ill"},
-            by=["town", "age"],
-            epsilon=1,
-            domain={"town": KEYS, "age": ["old", "young"]},
-            margins=["town", "age"],
+        yield (
+            book["town"]
+            .release(
+                people,
+                count={"ill": "ill", "well": "not ill"},
+                by=["town", "age"],
+                epsilon=1,
+                domain={"town": KEYS, "age": ["old", "young"]},
+            )
+            .with_totals("town", "age")
         )
 
 
@@ -229,7 +230,7 @@ def test_a_page_with_a_decimal_comma_groups_thousands_by_points(tmp_path):
             "mean": "pay:0..2000",
             "count": "*",
         }
-        made = dt.release(people, dataset="town", ledger=book, epsilon="1/100", margins=["total"], **about)
+        made = book["town"].release(people, epsilon="1/100", **about).with_totals("total")
     plain, comma = (release_page(made.presented(decimal=mark)) for mark in (".", ","))
 
     def numbers(page):
@@ -248,8 +249,8 @@ def test_a_decimal_comma_changes_our_numbers_and_no_name(tmp_path):
     with dt.Ledger(tmp_path / "b.db") as book:
         book.create("town", 9, relation="add-remove")
         domain = {"v1.5": ["a", "b"], "sex": ["f", "m"]}
-        asked = {"count": ["bmi >= 2.5", "bmi < 3.25"], "by": ["v1.5", "sex"], "domain": domain, "margins": ["v1.5"]}
-        made = dt.release(people, dataset="town", ledger=book, epsilon="1/3000", **asked)
+        asked = {"count": ["bmi >= 2.5", "bmi < 3.25"], "by": ["v1.5", "sex"], "domain": domain}
+        made = book["town"].release(people, epsilon="1/3000", **asked).with_totals("v1.5")
     labels = {"bmi < 3.25": "below 3.25 in 1,000 people"}
     sentences = []
     for mark in (".", ","):

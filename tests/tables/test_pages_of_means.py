@@ -8,6 +8,7 @@ import pytest
 import discreet as dt
 from discreet.errors import TableInputError
 from discreet.tables.publish.page import rows_table
+from tests.asking import ask_preview, ask_release
 from tests.cells import for_each
 
 PEOPLE = pandas.DataFrame(
@@ -25,8 +26,8 @@ def asked(tmp_path):
 
 
 def test_doubled_rows_and_bounds_are_said_of_means_and_not_of_counts(asked):
-    mean = dt.release(PEOPLE, **asked, mean="income:0..2000/100", margins=["total"])
-    count = dt.release(PEOPLE, **asked, margins=["total"])
+    mean = ask_release(PEOPLE, **asked, mean="income:0..2000/100", margins=["total"])
+    count = ask_release(PEOPLE, **asked, margins=["total"])
     for made, is_mean in ((mean, True), (count, False)):
         page = made.to_html()
         assert ("the rows of a unit in a group are added up first" in page) == is_mean
@@ -35,23 +36,23 @@ def test_doubled_rows_and_bounds_are_said_of_means_and_not_of_counts(asked):
         folded = page[page.index("<details>") :]
         assert ("Fitted numbers add up to the totals. With a standard error it is unbiased" in folded) != is_mean
         assert ("u/(u + v) of the way from the lower bound to the upper one, and is not unbiased." in folded) == is_mean
-    shown = str(dt.preview(PEOPLE, **asked, mean="income:0..2000/100"))
+    shown = str(ask_preview(PEOPLE, **asked, mean="income:0..2000/100"))
     assert "added up first" in shown
     assert "half width" not in shown.splitlines()[1]
     assert "in a group of 100 " in shown
-    assert "half width" in str(dt.preview(PEOPLE, **asked)).splitlines()[1]
+    assert "half width" in str(ask_preview(PEOPLE, **asked)).splitlines()[1]
 
 
 def test_a_preview_prints_the_error_of_a_mean_in_a_group_of_a_thousand(asked):
     """Not over the number of people, which is no error of anything; and none that is as wide as the bounds."""
-    both = dt.preview(PEOPLE, **asked, mean={"m": "income:0..2000/100"}, count={"all": "*"})
+    both = ask_preview(PEOPLE, **asked, mean={"m": "income:0..2000/100"}, count={"all": "*"})
     counts, means = both.rows()[:2], both.rows()[2:]
     view = both.view()
     place = view.columns.index("standard error in a group of 1,000")
     assert [row[place] for row in view.rows] == [None, None, *(row["error by size"] / 1000 for row in means)]
     assert 0 < means[0]["error by size"] / 1000 < 2000
     assert all(row["standard error"] for row in counts)
-    noisy = dt.preview(PEOPLE, **{**asked, "epsilon": "1/1000"}, mean="income:0..2000/100")
+    noisy = ask_preview(PEOPLE, **{**asked, "epsilon": "1/1000"}, mean="income:0..2000/100")
     assert noisy.rows()[0]["error by size"] > 2000 * 1000
     assert {row[noisy.view().columns.index("standard error in a group of 1,000")] for row in noisy.view().rows} == {
         None
@@ -72,9 +73,9 @@ def test_a_preview_prints_the_error_of_a_mean_in_a_group_of_a_thousand(asked):
 )
 def test_what_is_not_counted_is_said_of_counts_and_of_sums_in_their_own_words(asked, statistics, words):
     """Of negative values a sum that lacks some is too high."""
-    units = dt.preview(PEOPLE, **asked, **statistics).record["beware"]
-    rows = dt.preview(PEOPLE, **asked, **statistics, counted="rows", max_rows=6).record["beware"]
-    two = dt.preview(PEOPLE, **asked, **statistics, max_groups=2).record["beware"]
+    units = ask_preview(PEOPLE, **asked, **statistics).record["beware"]
+    rows = ask_preview(PEOPLE, **asked, **statistics, counted="rows", max_rows=6).record["beware"]
+    two = ask_preview(PEOPLE, **asked, **statistics, max_groups=2).record["beware"]
     assert f"A unit in several groups is counted in only one of them{words}" in units
     assert f"A unit in more than 2 of the groups is counted in only 2 of them{words}" in two
     assert f"Of a unit with more than 6 rows in the groups only 6 are counted, chosen by a hash{words}" in rows
@@ -89,16 +90,16 @@ def test_ids_with_several_rows_are_found_for_the_holder():
 
 def test_a_page_says_both_what_presence_and_what_an_answer_costs(asked):
     """e^(1/4) = 1.2840 and e^(1/2) = 1.6487, rounded up."""
-    page = dt.release(PEOPLE, **asked).to_html()
+    page = ask_release(PEOPLE, **asked).to_html()
     assert "at most 1.29 times as likely with your data as without." in page
     assert "about what they say of you is at most 1.65 times as likely as if they said something else:" in page
-    known = dt.release(PEOPLE, **{**asked, "dataset": "known"}, count="ill = 'yes'").to_html()
+    known = ask_release(PEOPLE, **{**asked, "dataset": "known"}, count="ill = 'yes'").to_html()
     assert "at most 1.29 times as likely with your data as with any other data of yours." in known
     assert "1.65" not in known
 
 
 def test_labels_say_what_is_counted_and_head_the_numbers(asked):
-    made = dt.release(PEOPLE, **asked, count="ill = 'yes'")
+    made = ask_release(PEOPLE, **asked, count="ill = 'yes'")
     plain, page = made.to_html(), made.presented(labels={"pid": "people", "count": "recipients"}).to_html()
     assert "<h1>ids: units of pid with ill = &#x27;yes&#x27;</h1>" in plain
     assert "<h1>ids: people with ill = &#x27;yes&#x27;</h1>" in page
@@ -124,7 +125,7 @@ def test_means_are_written_as_exactly_as_their_intervals_are_wide():
 
 def test_a_check_says_which_cap_leaves_so_little(asked):
     """5 of 9 are left in this year."""
-    [*_, price] = dt.preview(PEOPLE, **asked, check=True).check.view().notes
+    [*_, price] = ask_preview(PEOPLE, **asked, check=True).check.view().notes
     assert "It would charge epsilon 1/4 of 5 left in the year " in price
 
 

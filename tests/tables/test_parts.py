@@ -24,12 +24,14 @@ from hypothesis import strategies as st
 import discreet as dt
 from discreet import verify
 from discreet.engines.duckdb import count_each
+from discreet.engines.table import Table
 from discreet.errors import BudgetError, LedgerError, ReleaseError, TableInputError
-from discreet.ledger.ledger import Ledger, Terms
+from discreet.ledger.ledger import Terms
 from discreet.ledger.periods import part_name
 from discreet.questions.domain import Domain
 from discreet.tables.count.true_numbers import counted_for
 from discreet.tables.draw.measures import measures_for
+from tests.asking import ask_preview, ask_release, ask_release_to
 
 from ..ledger.test_moving import counts
 from ..profiles import examples
@@ -54,7 +56,7 @@ def numbers(rows, relation, unit=None, max_groups=1, parts="p"):
     keys = {"world": list(range(worlds)), "g": ["x", "y"]}
     question = ask(alpha=ALPHA, count="flag", by=["world", "g"], domain=keys, max_groups=max_groups)
     terms = Terms("d", Fraction(9), relation, ("world", "g", "p"), unit, "then", parts=parts)
-    found = {p: counted_for(question.question, terms, table, None, None, False, part=p) for p in PARTS}
+    found = {p: counted_for(question.question, terms, Table(table), None, False, part=p) for p in PARTS}
     [measure] = measures_for(question, terms, found[None].sizes("add-remove"))
     truths = {p: found[p].truth(measure).reshape(worlds, 2) for p in PARTS}
     sizes = {p: found[p].sizes("change-one").reshape(worlds, 2) for p in PARTS}
@@ -161,12 +163,12 @@ def test_changing_what_is_private_moves_the_reports_of_one_part(unit):
 
 
 def test_a_private_column_of_parts_is_refused(tmp_path):
-    with Ledger(tmp_path / "b.db") as ledger:
+    with dt.Ledger(tmp_path / "b.db") as ledger:
         for public in ((), ("month_of_birth",)):
             with pytest.raises(LedgerError, match="not public, and under change-one privacy one person may change"):
                 ledger.create("town", 2, relation="change-one", public=public, parts="month")
-        assert ledger.create("town", 2, relation="change-one", public=["Month"], parts="month").parts == "month"
-        assert ledger.create("births", 2, relation="add-remove", parts="month").parts == "month"
+        assert ledger.create("town", 2, relation="change-one", public=["Month"], parts="month").terms.parts == "month"
+        assert ledger.create("births", 2, relation="add-remove", parts="month").terms.parts == "month"
 
 
 # What is counted of a part is what a table of its rows alone has, by every kind of column
@@ -207,8 +209,8 @@ def test_a_part_is_counted_as_a_table_of_its_rows_alone(unit, other):
     terms = Terms("d", Fraction(9), "add-remove", (), unit, "then", parts="P")
     seen = 0
     for part in ("2026-01", "2026-02", "7", "8"):
-        found = counted_for(asked.question, terms, frame, None, None, False, part=part)
-        alone = counted_for(asked.question, terms, of_part(frame, part, unit), None, None, False)
+        found = counted_for(asked.question, terms, Table(frame), None, False, part=part)
+        alone = counted_for(asked.question, terms, Table(of_part(frame, part, unit)), None, False)
         for measure in measures_for(asked, terms, found.sizes("add-remove")):
             assert found.truth(measure).tolist() == alone.truth(measure).tolist(), (part, measure.name)
         assert found.sizes("change-one").tolist() == alone.sizes("change-one").tolist()
@@ -312,15 +314,15 @@ ABOUT = {"dataset": "births", "by": "sex", "domain": {"sex": ["m", "f"]}, "count
 
 @pytest.fixture
 def births(tmp_path):
-    with Ledger(tmp_path / "b.db") as ledger:
+    with dt.Ledger(tmp_path / "b.db") as ledger:
         ledger.create("births", 2, relation="add-remove", parts="month")
         yield ledger
 
 
 def test_each_month_has_its_budget(births, monkeypatch):
     monkeypatch.setattr(dt.Mechanism, "sample", lambda self, values, clamp: np.asarray(values))
-    january = dt.release(TABLE, **ABOUT, ledger=births, epsilon=2, part="2026-01")
-    february = dt.release(TABLE, **ABOUT, ledger=births, epsilon=1, part="2026-02")
+    january = ask_release(TABLE, **ABOUT, ledger=births, epsilon=2, part="2026-01")
+    february = ask_release(TABLE, **ABOUT, ledger=births, epsilon=1, part="2026-02")
     assert [row["report"] for row in january.rows()] == [15, 15]
     assert [row["report"] for row in february.rows()] == [25, 25]
     assert (january.record["parts"], january.record["part"]) == ("month", "2026-01")
@@ -329,37 +331,37 @@ def test_each_month_has_its_budget(births, monkeypatch):
     assert "stated, not checked" in january.record["person"]
     assert "Budget of part 2026-02 of births: 1 of 2 spent, 1 left." in str(february)
     with pytest.raises(BudgetError, match=r"'births' has 0 left .* in the part that has spent most, .* of every part"):
-        dt.release(TABLE, **ABOUT, ledger=births, epsilon=1)
+        ask_release(TABLE, **ABOUT, ledger=births, epsilon=1)
     with pytest.raises(BudgetError, match="Part '2026-02' of 'births' has 1 left"):
-        dt.release(TABLE, **ABOUT, ledger=births, epsilon="3/2", part="2026-02")
-    again = dt.release(TABLE, **ABOUT, ledger=births, epsilon=1, part=" 2026-02")
+        ask_release(TABLE, **ABOUT, ledger=births, epsilon="3/2", part="2026-02")
+    again = ask_release(TABLE, **ABOUT, ledger=births, epsilon=1, part=" 2026-02")
     assert (again.record["repeated"], again.record["ledger_line"]) == (True, february.record["ledger_line"])
-    assert births.verify("births").count == 5
+    assert births["births"].verify().count == 5
 
 
 def test_a_question_of_all_parts_charges_also_those_that_nobody_named(births):
-    dt.release(TABLE, **ABOUT, ledger=births, epsilon="1/2", part="2026-01")
-    whole = dt.release(TABLE, **ABOUT, ledger=births, epsilon="1/2")
+    ask_release(TABLE, **ABOUT, ledger=births, epsilon="1/2", part="2026-01")
+    whole = ask_release(TABLE, **ABOUT, ledger=births, epsilon="1/2")
     assert "All parts by month are counted, and every one was charged." in whole.record["person"]
-    assert [births.balance("births", part).spent for part in (None, "2026-01", "2026-02", "never")] == [
+    assert [births["births"].balance(part).spent for part in (None, "2026-01", "2026-02", "never")] == [
         1,
         1,
         Fraction(1, 2),
         Fraction(1, 2),
     ]
-    said = births.balance("births")
+    said = births["births"].balance()
     assert (said.parts, said.others) == ((("2026-01", Fraction(1)),), Fraction(1, 2))
     shown = births.balances().view()
     assert shown.columns[:2] == ("data set", "part")
     assert [row[:2] for row in shown.rows] == [("births", ""), ("births", "2026-01"), ("births", "(any other)")]
     births.create("town", 1, relation="add-remove")
-    assert births.balances("town").view().columns[:2] == ("data set", "relation")
+    assert births.book.balances("town").view().columns[:2] == ("data set", "relation")
 
 
 def test_a_saved_release_of_a_part_is_checked_with_it(births, tmp_path):
-    made = dt.release(TABLE, **ABOUT, ledger=births, epsilon="1/2", part="2026-01", margins=["total"])
-    dt.release(TABLE, **ABOUT, ledger=births, epsilon="1/2", part="2026-02")
-    dt.release(TABLE, **ABOUT, ledger=births, epsilon="1/4")
+    made = ask_release(TABLE, **ABOUT, ledger=births, epsilon="1/2", part="2026-01", margins=["total"])
+    ask_release(TABLE, **ABOUT, ledger=births, epsilon="1/2", part="2026-02")
+    ask_release(TABLE, **ABOUT, ledger=births, epsilon="1/4")
     made.save(tmp_path / "x.csv")
     assert dt.check_release(tmp_path / "x.json", ledger=births)
     page = (tmp_path / "x.html").read_text()
@@ -373,9 +375,9 @@ def test_a_saved_release_of_a_part_is_checked_with_it(births, tmp_path):
 
 
 def test_a_journalist_compares_a_release_of_a_part_with_its_line(births, tmp_path):
-    made = dt.release(TABLE, **ABOUT, ledger=births, epsilon="1/2", part="2026-01")
-    dt.release(TABLE, **ABOUT, ledger=births, epsilon="1/2", part="2026-02")
-    history = verify.history(births.export("births", published=[made.record["ledger_line"]]))
+    made = ask_release(TABLE, **ABOUT, ledger=births, epsilon="1/2", part="2026-01")
+    ask_release(TABLE, **ABOUT, ledger=births, epsilon="1/2", part="2026-02")
+    history = verify.history(births["births"].export(published=[made.record["ledger_line"]]))
 
     def beside_the_ledger(record):
         replace(made, record=record).save(tmp_path / "x.csv", overwrite=True)
@@ -395,28 +397,28 @@ def test_a_journalist_compares_a_release_of_a_part_with_its_line(births, tmp_pat
 
 
 def test_audiences_previews_and_confirmation_know_the_part(births):
-    several = dt.release_to(TABLE, **ABOUT, ledger=births, audiences={"a": "1", "b": "1/2"}, part="2026-01")
+    several = ask_release_to(TABLE, **ABOUT, ledger=births, audiences={"a": "1", "b": "1/2"}, part="2026-01")
     assert several["b"].record["part"] == "2026-01"
-    assert [births.balance("births", part).spent for part in ("2026-01", "2026-02")] == [1, 0]
+    assert [births["births"].balance(part).spent for part in ("2026-01", "2026-02")] == [1, 0]
     seen = []
-    dt.release(
+    ask_release(
         TABLE, **ABOUT, ledger=births, epsilon="1/2", part="2026-02", confirm=lambda check: seen.append(check) or True
     )
     assert (seen[0].left, seen[0].paid_by) == (2, "part 2026-02")
-    ahead = dt.preview(TABLE, **ABOUT, ledger=births, epsilon="1/2", part="2026-1", check=True)
+    ahead = ask_preview(TABLE, **ABOUT, ledger=births, epsilon="1/2", part="2026-1", check=True)
     assert "would charge epsilon 1/2 of part 2026-1; nothing" in str(ahead)
     assert "of 2 left in part 2026-1;" in str(ahead.check)
     assert "would charge epsilon 1/2 of every part; nothing" in str(
-        dt.preview(TABLE, **ABOUT, ledger=births, epsilon="1/2")
+        ask_preview(TABLE, **ABOUT, ledger=births, epsilon="1/2")
     )
-    unknown = dt.preview(TABLE, **ABOUT, ledger=births, epsilon="1/2", part="2027-11", check=True)
+    unknown = ask_preview(TABLE, **ABOUT, ledger=births, epsilon="1/2", part="2027-11", check=True)
     assert [str(f) for found in (ahead, unknown) for f in found.check.proposals] == [
         f"part, '{part}': no row names it; write it as the data do; what would be paid for is noise alone."
         for part in ("2026-1", "2027-11")
     ]
     blanks = TABLE.assign(month=TABLE["month"] + " ")
     for table, part in ((TABLE, "2026-01"), (blanks, "2026-01"), (TABLE, None)):
-        assert not dt.preview(table, **ABOUT, ledger=births, epsilon="1/2", part=part, check=True).check.findings
+        assert not ask_preview(table, **ABOUT, ledger=births, epsilon="1/2", part=part, check=True).check.findings
 
 
 def test_a_part_that_no_row_names_is_refused_where_its_column_is_public(births):
@@ -424,26 +426,26 @@ def test_a_part_that_no_row_names_is_refused_where_its_column_is_public(births):
     births.create("town", 2, relation="change-one", public=["month", "sex"], parts="month")
     about = {**ABOUT, "dataset": "town", "ledger": births, "epsilon": "1/2", "count": "ill = 'yes'"}
     with pytest.raises(ReleaseError, match=r"No row has '2026-1' in the public column month.*Nothing was charged"):
-        dt.release(TABLE, **about, part="2026-1")
-    check = dt.preview(TABLE, **about, part="2026-1", check=True).check
+        ask_release(TABLE, **about, part="2026-1")
+    check = ask_preview(TABLE, **about, part="2026-1", check=True).check
     assert [finding.what for finding in check.proposals] == ["part"]
-    assert len(dt.release(TABLE, **about, part="2026-01")) == 2
-    assert len(dt.release(TABLE, **ABOUT, ledger=births, epsilon="1/2", part="2026-1")) == 2
+    assert len(ask_release(TABLE, **about, part="2026-01")) == 2
+    assert len(ask_release(TABLE, **ABOUT, ledger=births, epsilon="1/2", part="2026-1")) == 2
 
 
 def test_what_is_refused_of_parts(births, tmp_path):
     births.create("town", 2, relation="add-remove")
     with pytest.raises(LedgerError, match="'town' has no parts: they are declared when a data set is created"):
-        dt.release(TABLE, **{**ABOUT, "dataset": "town"}, ledger=births, epsilon=1, part="2026-01")
+        ask_release(TABLE, **{**ABOUT, "dataset": "town"}, ledger=births, epsilon=1, part="2026-01")
     with pytest.raises(LedgerError, match="A part is a value of the column of parts"):
-        dt.release(TABLE, **ABOUT, ledger=births, epsilon=1, part="")
+        ask_release(TABLE, **ABOUT, ledger=births, epsilon=1, part="")
     with pytest.raises(TableInputError, match="month"):
-        dt.release(TABLE.drop(columns="month"), **ABOUT, ledger=births, epsilon=1, part="2026-01")
+        ask_release(TABLE.drop(columns="month"), **ABOUT, ledger=births, epsilon=1, part="2026-01")
     with pytest.raises(ReleaseError, match="may move people from one to another"):
-        dt.release(TABLE, **ABOUT, ledger=births, epsilon=1, part="2026-01", supersedes="0", reason="late")
-    assert births.balance("births").spent == births.balance("town").spent == 0
+        ask_release(TABLE, **ABOUT, ledger=births, epsilon=1, part="2026-01", supersedes="0", reason="late")
+    assert births["births"].balance().spent == births["town"].balance().spent == 0
     TABLE.drop(columns="month").to_csv(tmp_path / "t.csv", index=False)
-    report = dt.admit(tmp_path / "t.csv", dataset="births", ledger=births, version="1")
+    report = births["births"].admit(tmp_path / "t.csv", version="1")
     assert [f.column for f in report.findings if f.what == "the column of parts that no admitted file has"] == ["month"]
 
 
@@ -452,17 +454,17 @@ def test_a_file_and_an_id_and_change_one(tmp_path):
     table = TABLE.assign(id=range(80))
     table.to_csv(tmp_path / "t.csv", index=False)
     asked = {**ABOUT, "count": "ill = 'yes'"}
-    with Ledger(tmp_path / "b.db") as ledger:
+    with dt.Ledger(tmp_path / "b.db") as ledger:
         ledger.create("births", 2, relation="change-one", public=["sex", "month"], unit="id", parts="month")
-        dt.admit(tmp_path / "t.csv", dataset="births", ledger=ledger, version="1")
-        made = dt.release(tmp_path / "t.csv", **asked, ledger=ledger, epsilon=1, part="2026-02")
+        ledger["births"].admit(tmp_path / "t.csv", version="1")
+        made = ask_release(tmp_path / "t.csv", **asked, ledger=ledger, epsilon=1, part="2026-02")
         assert [row["n"] for row in made.rows()] == [25, 25]
         assert "One value of id counts in the smallest part of its rows alone." in made.record["person"]
         march = {"part": "2026-03", "confirm": lambda check: check.charge == 0}
-        empty = dt.release(tmp_path / "t.csv", **asked, ledger=ledger, epsilon=1, **march)
+        empty = ask_release(tmp_path / "t.csv", **asked, ledger=ledger, epsilon=1, **march)
         assert [row["n"] for row in empty.rows()] == [0, 0]
-        assert ledger.balance("births", "2026-03").spent == 0
-        again = dt.release(tmp_path / "t.csv", **asked, ledger=ledger, epsilon=1, part="2026-02")
+        assert ledger["births"].balance("2026-03").spent == 0
+        again = ask_release(tmp_path / "t.csv", **asked, ledger=ledger, epsilon=1, part="2026-02")
         assert again.record["repeated"]
 
 
@@ -471,9 +473,9 @@ def test_a_unit_that_leaves_a_part_by_a_row_elsewhere_makes_other_data(tmp_path)
     table = pandas.DataFrame({"id": [1, 2, 2], "p": ["b", "b", "c"]})
     moved = pandas.DataFrame({"id": [1, 2, 2], "p": ["b", "b", "a"]})
     asked = {"dataset": "d", "epsilon": 1, "part": "b", "count": "*"}
-    with Ledger(tmp_path / "b.db") as ledger:
+    with dt.Ledger(tmp_path / "b.db") as ledger:
         ledger.create("d", 9, relation="add-remove", unit="id", parts="p")
-        dt.release(table, ledger=ledger, **asked)
-        assert dt.release(table[::-1], ledger=ledger, **asked).record["repeated"]
+        ask_release(table, ledger=ledger, **asked)
+        assert ask_release(table[::-1], ledger=ledger, **asked).record["repeated"]
         with pytest.raises(LedgerError, match="answered from other data than these"):
-            dt.release(moved, ledger=ledger, **asked)
+            ask_release(moved, ledger=ledger, **asked)

@@ -10,10 +10,10 @@ import pytest
 
 import discreet as dt
 from discreet import verify
+from discreet.engines import table as table_room
 from discreet.errors import LedgerError, TableInputError
-from discreet.ledger.ledger import Ledger
 from discreet.ledger.state import State
-from discreet.tables.count import admitting
+from tests.asking import ask_admission, ask_preview, ask_release
 from tests.ledger.test_parts import TERMS, exported
 
 ROWS = "born;where;mark\n" + "03.02.2026;a;1,0\n" * 30 + "04.02.2026;ä;2,0\n" * 20
@@ -30,19 +30,19 @@ OTHER = {  # a column of parts, how it is read first, and another reading of the
 
 @pytest.fixture
 def book(tmp_path):
-    with Ledger(tmp_path / "b.db") as ledger:
+    with dt.Ledger(tmp_path / "b.db") as ledger:
         yield ledger
 
 
 def admit(book, folder, version, name="births", **reading):
     (folder / "people.csv").write_bytes(ROWS.encode("latin-1" if "encoding" in reading else "utf-8"))
-    return dt.admit(
+    return ask_admission(
         folder / "people.csv", dataset=name, ledger=book, version=version, codes=["mark"], separator=";", **reading
     )
 
 
 def release(book, table, part, version="1", of=1, **more):
-    return dt.release(table, ledger=book, epsilon=of, part=part, version=version, **{**ASK, **more})
+    return ask_release(table, ledger=book, epsilon=of, part=part, version=version, **{**ASK, **more})
 
 
 @pytest.mark.parametrize("what", OTHER)
@@ -53,15 +53,15 @@ def test_one_file_is_not_read_in_two_ways(book, tmp_path, what):
     book.create("town", 1, relation="add-remove")
     for name in ("births", "town"):
         admit(book, tmp_path, "1", name, **first)
-    head = book.head("births")
+    head = book["births"].head()
     with pytest.raises(LedgerError, match="was first read as"):
         admit(book, tmp_path, "2", **reading)
-    assert book.head("births") == head
+    assert book["births"].head() == head
     admit(book, tmp_path, "2", "town", **reading)
     admit(book, tmp_path, "2", supersedes="1", **reading)  # and then every charge counts for every part
     release(book, tmp_path / "people.csv", "1", "2")
-    assert book.balance("births").left == 0
-    book.verify("births")
+    assert book["births"].balance().left == 0
+    book["births"].verify()
 
 
 def test_the_same_people_are_not_paid_for_twice(book, tmp_path, monkeypatch):
@@ -75,22 +75,22 @@ def test_the_same_people_are_not_paid_for_twice(book, tmp_path, monkeypatch):
         without.setattr(State, "reads_alike", lambda self, parts_as: True)
         admit(book, tmp_path, "2", dates={"born": "dd.mm.yyyy"})
         release(book, tmp_path / "people.csv", "2026-02-03", "2")
-    assert book.balance("births").spent == 1
+    assert book["births"].balance().spent == 1
     with pytest.raises(LedgerError, match="in another way than the first"):
-        book.verify("births")
+        book["births"].verify()
     with pytest.raises(verify.Fault, match="in another way than the first"):
-        verify.history(book.export("births"))
+        verify.history(book["births"].export())
 
 
 @pytest.mark.parametrize("by_name", [False, True])
 def test_another_name_of_a_file_is_no_other_reading(book, tmp_path, monkeypatch, by_name):
     """The same bytes in columns divided by commas, and by tabs: were the name to say it again, 30 people would be in two parts."""
     if by_name:  # negative control
-        monkeypatch.setattr(admitting, "replace", lambda reading, **_: reading)
+        monkeypatch.setattr(table_room.Table, "separated", lambda self: self)
     book.create("births", 40, relation="add-remove", parts="born")
     for name in ("people.csv", "people.tsv"):
         (tmp_path / name).write_text("born,x\tborn\n" + "a,x\tb\n" * 30)
-    dt.admit(tmp_path / "people.csv", dataset="births", ledger=book)
+    book["births"].admit(tmp_path / "people.csv")
     found = [release(book, tmp_path / "people.tsv", part, of=40).columns["report"] for part in "ab"]
     assert found == ([[0], [30]] if by_name else [[30], [0]])
 
@@ -101,21 +101,21 @@ def test_frames_in_memory_are_read_in_one_way_too(book, tmp_path):
     day = datetime.date(2026, 1, 31)
     texts, days = (pyarrow.table({"born": [x] * 30}) for x in ("31.01.2026", day))
     release(book, texts, "31.01.2026")
-    head = book.head("births")
+    head = book["births"].head()
     for other, more in ((days, {}), (texts, {"dates": {"born": "dd.mm.yyyy"}})):
-        for call in (dt.release, dt.preview):
+        for call in (ask_release, ask_preview):
             with pytest.raises(LedgerError, match="was first read as text, and here as date"):
                 call(other, ledger=book, epsilon=1, part="2026-01-31", version="2", **ASK, **more)
     with pytest.raises(LedgerError, match="was first read as text, and here as number"):
         release(book, pyarrow.table({"born": [1] * 30}), "1", "2")
     with pytest.raises(LedgerError, match="was first read as text, and here as text"):
         admit(book, tmp_path, "3")
-    assert book.head("births") == head
+    assert book["births"].head() == head
     with pytest.raises(
         TableInputError, match="whose texts name no parts"
     ):  # days as pandas' objects, which are read as texts
         release(book, pandas.DataFrame({"born": [day] * 30}), "2026-01-31", "2")
-    assert book.head("births") == head
+    assert book["births"].head() == head
     release(book, pandas.DataFrame({"born": ["01.02.2026"] * 30}), "01.02.2026", "2")
 
 
@@ -123,7 +123,7 @@ def test_a_table_of_all_parts_may_come_in_any_kind(book):
     book.create("births", 3, relation="add-remove", parts="born")
     release(book, pandas.DataFrame({"born": ["a"] * 30}), "a")
     release(book, pandas.DataFrame({"born": [1] * 30}), None, "2")
-    assert book.balance("births", "b").spent == 1
+    assert book["births"].balance("b").spent == 1
 
 
 @pytest.mark.parametrize(
@@ -138,15 +138,15 @@ def test_a_table_of_all_parts_may_come_in_any_kind(book):
 def test_a_part_that_the_column_cannot_hold_is_refused_unpaid(book, values, good, wrong):
     book.create("births", 1, relation="add-remove", parts="born")
     table = pyarrow.table({"born": values * 30})
-    for call in (dt.release, dt.preview):
+    for call in (ask_release, ask_preview):
         for part in wrong:
             with pytest.raises(LedgerError, match="is no part of 'births'"):
                 call(table, ledger=book, epsilon=1, part=part, version="1", **ASK)
-    assert book.head("births").count == 1
+    assert book["births"].head().count == 1
     release(book, table, good)
     for part in wrong:  # nor can somebody state it afterwards
         with pytest.raises(LedgerError, match="is no part of 'births'"):
-            book.charge("births", epsilon="1/2", what="x", part=part)
+            book["births"].charge(epsilon="1/2", what="x", part=part)
 
 
 def test_a_journalist_reads_the_column_in_one_way():

@@ -49,16 +49,16 @@ class Desk:
         self.book = dt.Ledger(self.path)
         self.book.create("d", 2, relation="add-remove")
         if hasattr(table, "suffix"):
-            dt.admit(table, dataset="d", ledger=self.book, codes=codes)
+            self.book["d"].admit(table, codes=codes)
 
     def check(self, **asked):
-        return dt.preview(self.table, dataset="d", ledger=self.book, epsilon="1/2", check=True, **asked).check
+        return self.book["d"].preview(table=self.table, epsilon="1/2", check=True, **asked).check
 
     def told(self, **asked):
         return {(f.what, f.where, f.found, f.proposal) for f in self.check(**asked).findings}
 
     def release(self, confirm=None, **asked):
-        return dt.release(self.table, dataset="d", ledger=self.book, epsilon="1/2", confirm=confirm, **asked)
+        return self.book["d"].release(self.table, epsilon="1/2", confirm=confirm, **asked)
 
 
 @pytest.fixture(params=["csv", "excel", "parquet", "memory", "pandas"])
@@ -184,16 +184,16 @@ def test_nothing_is_charged_or_stored(desk):
     for asked in ({"count": "asthma = 'Yes'"}, _keys("district", "Tuebingen", "east")):
         assert desk.check(**asked).findings
     assert desk.path.read_bytes() == before
-    assert desk.book.balance("d").spent == 0
+    assert desk.book["d"].balance().spent == 0
 
 
 def test_it_is_for_the_operator_alone(desk):
-    expected = dt.preview(desk.table, dataset="d", ledger=desk.book, epsilon="1/2", check=True, count="asthma = 'Yes'")
+    expected = desk.book["d"].preview(table=desk.table, epsilon="1/2", check=True, count="asthma = 'Yes'")
     assert "For you alone, not for publication." in str(expected)
     assert "It would charge epsilon 1/2 of 2 left" in str(expected.check)
     assert expected.to_dict()["check"]["note"] == "For you alone, not for publication."
     assert isinstance(expected.check, dt.results.QuestionCheck)
-    plain = dt.preview(desk.table, dataset="d", ledger=desk.book, epsilon="1/2", count="asthma = 'Yes'")
+    plain = desk.book["d"].preview(table=desk.table, epsilon="1/2", count="asthma = 'Yes'")
     assert plain.check is None
     assert "check" not in plain.to_dict()
     assert "'yes'" not in str(plain)
@@ -246,10 +246,8 @@ def test_a_record_that_claims_a_check_is_found_out(csv, tmp_path):
 
 def test_audiences_are_confirmed_once(csv):
     desk, shown = csv("asthma\nyes\nno\n"), []
-    made = dt.release_to(
+    made = desk.book["d"].release_to(
         desk.table,
-        dataset="d",
-        ledger=desk.book,
         audiences={"office": "1/2", "all": "1/4"},
         count="asthma = 'yes'",
         confirm=lambda check: not shown.append(check.charge),

@@ -25,17 +25,9 @@ def releases(tmp_path_factory):
     with dt.Ledger(tmp_path_factory.mktemp("races") / "budget.db") as book:
         book.create("town", "99", relation="add-remove")
         return [
-            dt.release(
-                PEOPLE,
-                dataset="town",
-                ledger=book,
-                count="ill",
-                by=["town"],
-                domain={"town": ["a", "b"]},
-                epsilon=1,
-                margins=["total"],
-                version=str(k),
-            )
+            book["town"]
+            .release(PEOPLE, count="ill", by=["town"], domain={"town": ["a", "b"]}, epsilon=1, version=str(k))
+            .with_totals("total")
             for k in range(6)
         ]
 

@@ -28,6 +28,7 @@ from discreet.tables.publish.rebuilding import rebuild
 from discreet.tables.saved.checking import _BROKEN
 from discreet.tables.saved.release_files import contents_of, digest_of, record_text
 from tests import profiles
+from tests.asking import ask_release
 
 from .asking import at, release_any
 from .test_forgeries import changed, kind_of, leaves, plausible, value_at
@@ -120,8 +121,8 @@ def shelf(book, tmp_path_factory) -> dict[str, tuple[Path, Files]]:
                 if version == "2026-01":
                     del corrects["supersedes"], corrects["reason"]
                 table.write_text("town\na\na\nb\n" + "c\n" * len(corrects), encoding="utf-8")
-                dt.admit(table, dataset="people", ledger=book, version=version)
-                made = dt.release(table, ledger=book, confirm=lambda check: True, **level, **corrects)
+                book["people"].admit(table, version=version)
+                made = ask_release(table, ledger=book, confirm=lambda check: True, **level, **corrects)
         else:
             made = release_any(people, ledger=book, **level, **asked)
         if isinstance(made, dt.results.Audiences):
@@ -129,7 +130,7 @@ def shelf(book, tmp_path_factory) -> dict[str, tuple[Path, Files]]:
         folder, record = tmp_path_factory.mktemp("published"), made.record
         made.save(folder / "x.csv", **words)
         opened = [record["ledger_line"]] if record["audience"] is None else []
-        (folder / "ledger.json").write_text(json.dumps(book.export(record["dataset"], published=opened)))
+        (folder / "ledger.json").write_text(json.dumps(book[record["dataset"]].export(published=opened)))
         found[what] = folder, {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "ledger.json"}
     return found
 
@@ -278,9 +279,9 @@ def test_what_was_spent_is_that_of_the_answers_own_line(shelf, book):
     folder, files = shelf["bands"]
     record, exported = document_of(files)["record"], (folder / "ledger.json").read_bytes()
     budget, line = record["budget"], record["ledger_line"]
-    spent = book.balance("people").spent
+    spent = book["people"].balance().spent
     later = {**budget, "spent": str(spent), "left": str(Fraction(budget["budget"]) - spent)}
-    (folder / "ledger.json").write_text(json.dumps(book.export("people", published=[line])))
+    (folder / "ledger.json").write_text(json.dumps(book["people"].export(published=[line])))
     for told, repeated, holds in ((budget, False, True), (later, False, False), (later, True, True)):
         made = rebuild(json.loads(json.dumps({**record, "budget": told, "repeated": repeated}))).release
         put(folder, {place.name: text.encode() for place, text in contents_of(made, Path("x.csv")).items()})

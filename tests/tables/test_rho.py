@@ -18,6 +18,7 @@ import pandas
 import pytest
 
 import discreet as dt
+from discreet.engines.table import Table
 from discreet.errors import LedgerError, ReleaseError
 from discreet.exact.concentrated import keeps
 from discreet.ledger.ledger import Terms
@@ -25,6 +26,7 @@ from discreet.questions.margins import best_rho_parts, largest_moves
 from discreet.tables.count.true_numbers import counted_for
 from discreet.tables.draw.choices import Share, gaussian_noise
 from discreet.tables.draw.measures import measures_for, tiers_for
+from tests.asking import ask_release, ask_release_to
 from tests.cells import for_each
 
 from . import test_counted, test_statistics
@@ -44,7 +46,7 @@ def counted_in(rows, relation, rho=RHO, unit=None, columns=("world", "id", "g", 
     kinds = {"x": "Float64", "flag": "boolean", "person": "Int64", "world": "Int64"}
     table = pandas.DataFrame(rows, columns=list(columns)).astype({k: v for k, v in kinds.items() if k in columns})
     question, terms = ask(rho=rho, **asked), terms_of(relation, unit)
-    found = counted_for(question.question, terms, table, None, None, False)
+    found = counted_for(question.question, terms, Table(table), None, False)
     sizes = found.sizes(relation)
     measures, truths = list(measures_for(question, terms, sizes)), []
     truths += [found.truth(m) for m in measures]
@@ -332,8 +334,8 @@ def test_refusals_say_why_and_charge_nothing(books, asked, words):
 
     given = {"dataset": "census", "by": ["g"], "domain": {"g": ["a", "b"]}, **asked}
     with pytest.raises((ReleaseError, LedgerError, dt.errors.LevelError), match=words):
-        dt.release(pa.table(TABLE), ledger=books, **given)
-    assert books.balance("census").spent == books.balance("pure").spent == 0
+        ask_release(pa.table(TABLE), ledger=books, **given)
+    assert books["census"].balance().spent == books["pure"].balance().spent == 0
 
 
 def test_audiences_are_refused_gaussian_noise_with_the_reason(books):
@@ -341,14 +343,14 @@ def test_audiences_are_refused_gaussian_noise_with_the_reason(books):
 
     asked = {"dataset": "census", "ledger": books, "by": ["g"], "domain": {"g": ["a", "b"]}}
     with pytest.raises(ReleaseError, match="of Gaussian noise that is not proved"):
-        dt.release_to(pa.table(TABLE), audiences={"all": "1/10"}, mechanism="gaussian", **asked)
+        ask_release_to(pa.table(TABLE), audiences={"all": "1/10"}, mechanism="gaussian", **asked)
     with pytest.raises(ReleaseError, match="Audiences have epsilons"):
-        dt.release_to(pa.table(TABLE), audiences={"all": "1/10"}, rho="1/800", **asked)
-    made = dt.release_to(
+        ask_release_to(pa.table(TABLE), audiences={"all": "1/10"}, rho="1/800", **asked)
+    made = ask_release_to(
         pa.table(TABLE), audiences={"office": "1/5", "all": "1/10"}, **asked
     )  # pure levels are charged as rho
     assert made["all"].record["audience"]["charged"] == "1/5"
-    spent_rho = books.balance("census").spent
+    spent_rho = books["census"].balance().spent
     assert Fraction(1, 5) ** 2 / 2 * Fraction(99, 100) < spent_rho < Fraction(1, 5) ** 2 / 2
 
 
@@ -357,15 +359,7 @@ def test_mechanisms_of_ones_own_are_drawn_where_rho_pays_for_them(books):
 
     own = [dt.gaussian(dt.Grid(0, None), rho="1/100"), dt.geometric(dt.Grid(0, None), epsilon="1/10")]
     for m in own:
-        made = dt.release(
-            pa.table(TABLE),
-            dataset="census",
-            ledger=books,
-            by=["g"],
-            domain={"g": ["a", "b"]},
-            rho="1/100",
-            mechanism=m,
-        )
+        made = books["census"].release(pa.table(TABLE), by=["g"], domain={"g": ["a", "b"]}, rho="1/100", mechanism=m)
         assert made.record["mechanisms"][0]["family"] == m.recipe.family
     assert test_statistics.ALPHA  # the worlds above are those of the pure tests
 

@@ -19,6 +19,7 @@ import discreet as dt
 from discreet import files
 from discreet.errors import FileError
 from discreet.tables.saved.release_files import outputs
+from tests.asking import ask_release
 
 KEYS = ["Zürich", "=1+1", "-5", "东京"]
 
@@ -44,7 +45,7 @@ def asked(people, ledger, **other):
         "epsilon": "1/2",
         "margins": ["town", "age"],
     }
-    return dt.release(people, ledger=ledger, **{**given, **other})
+    return ask_release(people, ledger=ledger, **{**given, **other})
 
 
 @pytest.fixture
@@ -135,16 +136,9 @@ def test_a_release_is_printed_in_thirty_rows_at_most_with_everything_around_them
     many = pandas.DataFrame({"k": keys * 2, "j": 1, "ill": [True] * 70 + [False] * 70})
     ledger.create("many", "1", relation="change-one", public=["k", "j"])
     told = str(
-        dt.release(
-            many,
-            dataset="many",
-            ledger=ledger,
-            count="ill",
-            by=["k", "j"],
-            domain={"k": keys, "j": [1]},
-            epsilon=1,
-            margins=["k"],
-        )
+        ledger["many"]
+        .release(many, count="ill", by=["k", "j"], domain={"k": keys, "j": [1]}, epsilon=1)
+        .with_totals("k")
     )
     assert sum("geometric" in line for line in told.splitlines()) == 30
     assert told.count("... and 40 more rows: ") == 2
@@ -176,11 +170,11 @@ def test_keys_that_a_spreadsheet_would_compute_are_named_and_not_changed(made, p
 
 
 def test_the_record_has_the_head_of_the_ledger_after_its_answer(made, people, ledger):
-    assert made.record["ledger_head"] == ledger.head("town").to_dict()
+    assert made.record["ledger_head"] == ledger["town"].head().to_dict()
     asked(people, ledger, epsilon="1/4")
     again = asked(people, ledger)
     assert again.record["repeated"]
-    assert again.record["ledger_head"] == made.record["ledger_head"] != ledger.head("town").to_dict()
+    assert again.record["ledger_head"] == made.record["ledger_head"] != ledger["town"].head().to_dict()
     assert asked(people.head(0), ledger, version="0").record["ledger_head"] is None  # public zeros: no line was written
 
 

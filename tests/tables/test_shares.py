@@ -18,6 +18,7 @@ from discreet.errors import PredicateError, ReleaseError
 from discreet.questions.domain import Domain
 from discreet.questions.statistic import OUT, Statistic, read_share
 from discreet.tables.publish.readings import COVERAGE
+from tests.asking import ask_release
 from tests.cells import for_each
 
 from .test_statistics import a_measure, quiet, shown
@@ -228,7 +229,7 @@ def test_shares_and_means_of_those_who_answered_are_what_pandas_makes_of_the_row
     survey, ledger, monkeypatch, tmp_path, dataset
 ):
     quiet(monkeypatch)
-    made = dt.release(survey, dataset=dataset, ledger=ledger, margins=["total"], **ASKED)
+    made = ledger[dataset].release(survey, **ASKED).with_totals("total")
     rows = {(row["statistic"], row["g"]): row for row in made.rows()}
 
     def expected(some):
@@ -265,7 +266,7 @@ def test_shares_and_means_of_those_who_answered_are_what_pandas_makes_of_the_row
     assert "answered: people without an answer (the condition is neither true nor false) are left out" in beware
     files = made.save(tmp_path / "released.csv")
     assert dt.check_release(files[-1], ledger=ledger)
-    again = dt.release(survey, dataset=dataset, ledger=ledger, **ASKED)
+    again = ledger[dataset].release(survey, **ASKED)
     assert again.record["repeated"]
     assert again.columns["report"] == made.columns["report"]
 
@@ -279,39 +280,32 @@ def test_what_is_left_out_is_part_of_the_question(survey, ledger):
         "asthma = 'yes' where age > 9",
         "asthma = 'yes' where age > 9 missing out",
     ]
-    assert not any(dt.release(survey, share=text, **asked).record["repeated"] for text in shares)
+    assert not any(ask_release(survey, share=text, **asked).record["repeated"] for text in shares)
     same = "asthma = 'yes' WHERE AGE > 9.0 MISSING OUT"
-    assert dt.release(survey, share={"another name": same}, **asked).record["repeated"]
-    assert not dt.release(survey, mean="x:0..10", **asked).record["repeated"]
-    assert dt.release(survey, mean="x:0..10 missing out", **asked).record[
+    assert ask_release(survey, share={"another name": same}, **asked).record["repeated"]
+    assert not ask_release(survey, mean="x:0..10", **asked).record["repeated"]
+    assert ask_release(survey, mean="x:0..10 missing out", **asked).record[
         "repeated"
     ]  # as add-remove does without saying so
-    assert not dt.release(survey, sum="x:0..10", **asked).record["repeated"]
-    assert dt.release(survey, sum="x:0..10 missing out", **asked).record["repeated"]
+    assert not ask_release(survey, sum="x:0..10", **asked).record["repeated"]
+    assert ask_release(survey, sum="x:0..10 missing out", **asked).record["repeated"]
     bits = {**asked, "dataset": "bits"}
     assert not any(
-        dt.release(survey, mean=text, **bits).record["repeated"] for text in ("x:0..10", "x:0..10 missing out")
+        ask_release(survey, mean=text, **bits).record["repeated"] for text in ("x:0..10", "x:0..10 missing out")
     )
-    assert ledger.balance("people").spent == 6
+    assert ledger["people"].balance().spent == 6
 
 
 def test_audiences_and_measured_totals_take_shares_of_those_who_answered(survey, ledger):
-    both_levels = dt.release_to(
-        survey, share="asthma = 'yes' missing out", dataset="bits", ledger=ledger, audiences={"office": 2, "all": 1}
+    both_levels = ledger["bits"].release_to(
+        survey, share="asthma = 'yes' missing out", audiences={"office": 2, "all": 1}
     )
     assert [made.record["statistics"][0]["change"] for made in both_levels.audiences.values()] == [2, 2]
-    measured = dt.release(
-        survey,
-        share="asthma = 'yes' missing out",
-        by=["g"],
-        domain={"g": ["a", "b"]},
-        measure_totals=[[]],
-        dataset="bits",
-        ledger=ledger,
-        epsilon=2,
+    measured = ledger["bits"].release(
+        survey, share="asthma = 'yes' missing out", by=["g"], domain={"g": ["a", "b"]}, measure_totals=[[]], epsilon=2
     )
     assert {"report_u", "report_v"} <= measured.margins["total"][0].keys()
-    expected = dt.preview(survey, share="asthma = 'yes' missing out", dataset="bits", ledger=ledger, epsilon=2)
+    expected = ledger["bits"].preview(table=survey, share="asthma = 'yes' missing out", epsilon=2)
     noise = dt.geometric(dt.Grid(None, None), alpha=dt.Level.of(epsilon=2).alpha, sensitivity=2)
     assert expected.rows()[0]["error by size"] == pytest.approx(noise.channel.standard_error)
 
@@ -319,17 +313,14 @@ def test_audiences_and_measured_totals_take_shares_of_those_who_answered(survey,
 def test_a_mechanism_is_refused_for_a_pair(survey, ledger):
     for wrong in ({"mechanism": "explicit_fair"}, {"mechanism": "geometric"}):
         with pytest.raises(ReleaseError, match=r"for adding|for counts"):
-            dt.release(survey, share="asthma = 'yes' missing out", dataset="bits", ledger=ledger, epsilon=1, **wrong)
-        dt.preview(survey, share="asthma = 'yes'", dataset="bits", ledger=ledger, epsilon=1, **wrong)
+            ledger["bits"].release(survey, share="asthma = 'yes' missing out", epsilon=1, **wrong)
+        ledger["bits"].preview(table=survey, share="asthma = 'yes'", epsilon=1, **wrong)
 
 
 def test_the_check_before_paying_reads_both_conditions(survey, ledger):
-    found = dt.preview(
-        survey,
-        share="asthma = 'Yes' where g = 'A' missing out",
-        dataset="people",
-        ledger=ledger,
-        epsilon=1,
-        check=True,
-    ).check
+    found = (
+        ledger["people"]
+        .preview(table=survey, share="asthma = 'Yes' where g = 'A' missing out", epsilon=1, check=True)
+        .check
+    )
     assert [finding.where for finding in found.findings] == ["asthma = 'Yes', g = 'A'"]

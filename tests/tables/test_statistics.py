@@ -14,6 +14,7 @@ import polars
 import pytest
 
 import discreet as dt
+from discreet.engines.table import Table
 from discreet.errors import ReleaseError
 from discreet.exact.grid import FARTHEST
 from discreet.ledger.ledger import Terms
@@ -21,7 +22,7 @@ from discreet.tables.count.true_numbers import counted_for
 from discreet.tables.draw.choices import best_noise, open_noise
 from discreet.tables.draw.measures import change_of, measures_for
 from discreet.tables.publish.readings import COVERAGE, in_steps, published
-from discreet.tables.release import preview, release
+from tests.asking import ask_preview, ask_release
 
 from .asking import ask
 
@@ -56,7 +57,7 @@ def measured(rows, relation, asked, keys, by, unit=None, max_groups=1):
     )
     question = ask(alpha=ALPHA, by=by, domain=keys, max_groups=max_groups, **asked)
     terms = terms_of(relation, unit)
-    found = counted_for(question.question, terms, table, None, None, False)
+    found = counted_for(question.question, terms, Table(table), None, False)
     measures = measures_for(question, terms, found.sizes(relation))
     return question, measures, [found.truth(m).reshape(-1, 2) for m in measures]
 
@@ -383,10 +384,8 @@ def quiet(monkeypatch):
 def test_every_statistic_is_what_pandas_makes_of_the_rows(people, ledger, monkeypatch):
     """Without noise: rounded to the nearest step, clamped, added; in the order of the statistics and groups."""
     quiet(monkeypatch)
-    made = release(
+    made = ledger["people"].release(
         people,
-        dataset="people",
-        ledger=ledger,
         count="ill",
         sum={"s": "x:0..10/0.5", "t": "x:-5..5 where ill"},
         mean="x:-1..9/2",
@@ -411,10 +410,8 @@ def test_every_statistic_is_what_pandas_makes_of_the_rows(people, ledger, monkey
 
 def test_under_bit_privacy_means_and_shares_are_over_the_public_size(people, ledger, monkeypatch):
     quiet(monkeypatch)
-    made = release(
+    made = ledger["bits"].release(
         people,
-        dataset="bits",
-        ledger=ledger,
         sum="x:0.5..10.5 missing 0.5",
         mean={"m": "x:0..10/2"},
         share="ill",
@@ -433,14 +430,8 @@ def test_under_bit_privacy_means_and_shares_are_over_the_public_size(people, led
 
 
 def test_epsilon_is_divided_as_the_weights_say(people, ledger):
-    made = release(
-        people,
-        dataset="people",
-        ledger=ledger,
-        count="ill",
-        sum="x:0..10",
-        weights={"x": "5/2", "count": "1/2"},
-        epsilon="3/2",
+    made = ledger["people"].release(
+        people, count="ill", sum="x:0..10", weights={"x": "5/2", "count": "1/2"}, epsilon="3/2"
     )
     told = {one["name"]: (one["part"], one["epsilon"], Fraction(one["alpha"])) for one in made.record["statistics"]}
     assert {name: part[:2] for name, part in told.items()} == {"count": ("1/6", "1/4"), "x": ("5/6", "5/4")}
@@ -448,14 +439,14 @@ def test_epsilon_is_divided_as_the_weights_say(people, ledger):
     level = dt.Level.of(epsilon="3/2")
     assert level.admits(told["count"][2] * told["x"][2])  # all together keep what was asked, exactly
     assert not level.admits((told["count"][2] - Fraction(1, 2**50)) * told["x"][2])
-    assert ledger.balance("people").spent == Fraction(3, 2)
+    assert ledger["people"].balance().spent == Fraction(3, 2)
 
 
 def test_a_preview_says_what_a_release_would_have_and_costs_nothing(people, ledger):
     asked = {"dataset": "people", "ledger": ledger, "sum": "x:0..10", "mean": {"m": "x:0..10"}, "epsilon": 2}
-    expected = preview(people, **asked)
-    assert ledger.balance("people").spent == 0
-    row = release(people, **asked).rows()[0]
+    expected = ask_preview(people, **asked)
+    assert ledger["people"].balance().spent == 0
+    row = ask_release(people, **asked).rows()[0]
     assert row["high"] - row["low"] == 2 * expected.rows()[0]["half width"]
     assert row["standard_error"] == float(f"{expected.rows()[0]['standard error']:.10g}")  # as it is published
     assert expected.rows()[1]["error by size"] > 0
@@ -484,10 +475,10 @@ ORDERED = {
     ],
 )
 def test_the_same_question_in_another_order_is_the_same_question(people, ledger, change):
-    first = release(people, dataset="people", ledger=ledger, **ORDERED)
-    again = release(people, dataset="people", ledger=ledger, **{**ORDERED, **change})
+    first = ledger["people"].release(people, **ORDERED)
+    again = ledger["people"].release(people, **{**ORDERED, **change})
     assert again.record["repeated"]
-    assert ledger.balance("people").spent == 3
+    assert ledger["people"].balance().spent == 3
 
     def reports(made):
         renamed = {"other": "s"}
@@ -517,8 +508,8 @@ def test_the_same_question_in_another_order_is_the_same_question(people, ledger,
     ],
 )
 def test_another_question_is_another_question(people, ledger, change):
-    release(people, dataset="people", ledger=ledger, **ORDERED)
-    assert not release(people, dataset="people", ledger=ledger, **{**ORDERED, **change}).record["repeated"]
+    ledger["people"].release(people, **ORDERED)
+    assert not ledger["people"].release(people, **{**ORDERED, **change}).record["repeated"]
 
 
 @pytest.mark.parametrize(
@@ -538,8 +529,8 @@ def test_another_question_is_another_question(people, ledger, change):
 )
 def test_what_cannot_be_asked_is_refused_before_any_charge(people, ledger, asked, words):
     with pytest.raises(ReleaseError, match=words):
-        release(people, dataset="people", ledger=ledger, epsilon=1, **asked)
-    assert ledger.balance("people").spent == 0
+        ledger["people"].release(people, epsilon=1, **asked)
+    assert ledger["people"].balance().spent == 0
 
 
 @pytest.mark.parametrize(
@@ -553,16 +544,14 @@ def test_what_cannot_be_asked_is_refused_before_any_charge(people, ledger, asked
 )
 def test_what_bit_privacy_does_not_allow_is_refused(people, ledger, asked):
     with pytest.raises(ReleaseError, match=r"missing out.* or .*missing VALUE|public columns alone"):
-        release(people, dataset="bits", ledger=ledger, epsilon=1, by=["g"], domain={"g": ["a"]}, **asked)
-    assert ledger.balance("bits").spent == 0
+        ledger["bits"].release(people, epsilon=1, by=["g"], domain={"g": ["a"]}, **asked)
+    assert ledger["bits"].balance().spent == 0
 
 
 def test_sums_and_means_of_every_kind_of_table_make_frames(people, ledger):
     for table, version in ((people, "1"), (polars.from_pandas(people), "2")):
-        made = release(
+        made = ledger["people"].release(
             table,
-            dataset="people",
-            ledger=ledger,
             version=version,
             count="ill",
             mean="x:0..10",

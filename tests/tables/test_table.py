@@ -20,6 +20,7 @@ import discreet as dt
 from discreet import verify
 from discreet.errors import ReleaseError, TableInputError
 from discreet.questions.domain import Domain
+from tests.asking import ask_release
 from tests.cells import for_each
 
 PEOPLE = pandas.DataFrame(
@@ -43,21 +44,22 @@ def book(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def made(book):
-    return dt.release(PEOPLE, dataset="town", ledger=book, count="ill", epsilon="1/2", margins=["town", []], **ASKED)
+    return book["town"].release(PEOPLE, count="ill", epsilon="1/2", **ASKED).with_totals("town", "total")
 
 
 @pytest.fixture(scope="module")
 def several(book):
-    return dt.release(
-        PEOPLE,
-        dataset="people",
-        ledger=book,
-        count={"ill": "ill"},
-        sum={"pay": "pay:0..800/0.5"},
-        mean={"mean": "pay:0..800/100"},
-        epsilon=3,
-        margins=["age"],
-        **ASKED,
+    return (
+        book["people"]
+        .release(
+            PEOPLE,
+            count={"ill": "ill"},
+            sum={"pay": "pay:0..800/0.5"},
+            mean={"mean": "pay:0..800/100"},
+            epsilon=3,
+            **ASKED,
+        )
+        .with_totals("age")
     )
 
 
@@ -86,7 +88,7 @@ def test_what_is_published_adds_up_to_the_totals_and_lies_in_its_interval(made, 
 def test_a_report_beyond_what_is_possible_is_published_as_the_end_of_its_interval(book):
     """Means of a few people at a small epsilon: most reports lie outside 0..800, and every published number inside."""
     given = {"dataset": "town", "ledger": book, "mean": "pay:0..800/100", **ASKED}
-    rows = [row for k in range(4) for row in dt.release(PEOPLE, epsilon="1/50", version=f"m{k}", **given)]
+    rows = [row for k in range(4) for row in ask_release(PEOPLE, epsilon="1/50", version=f"m{k}", **given)]
     outside = [row for row in rows if not 0 <= row["report"] <= 800]
     assert outside  # 24 reports with a standard error of about 1,900
     assert all(row["published"] == (row["low"] if row["report"] < 0 else row["high"]) for row in outside)
@@ -104,7 +106,7 @@ def test_a_release_has_a_length_rows_and_keys(made, several, book):
     assert ("a", 1) in made
     assert ("a", True) not in made  # True is no 1
     assert made.rows()[0] not in made
-    one = dt.release(PEOPLE, dataset="people", ledger=book, epsilon=1)
+    one = book["people"].release(PEOPLE, epsilon=1)
     assert (len(one), one[()]) == (1, one.rows()[0])
     pandas.testing.assert_frame_equal(pandas.DataFrame(list(made)), made.to_pandas())
 
@@ -129,7 +131,7 @@ def test_a_key_that_no_row_has_is_answered_by_how_a_key_looks(made, key, words):
 
 def test_as_frames(made, several, book):
     asked = {"dataset": "people", "ledger": book, "epsilon": 1, "version": "frames"}
-    both = dt.release(PEOPLE, count="ill", mean="pay:0..800/100", **asked)
+    both = ask_release(PEOPLE, count="ill", mean="pay:0..800/100", **asked)
     assert {*map(type, both.columns["report_u"])} == {int, type(None)}  # a count has no second report
     frame = both.to_pandas()  # whole numbers stay whole where some are missing
     assert [None if x is pandas.NA else x for x in frame["report_u"]] == both.columns["report_u"]
@@ -165,10 +167,10 @@ def test_a_long_picture_says_how_many_rows_it_shows_and_means_of_nobody_are_coun
     """Groups of nobody have no mean; that they are empty is public here."""
     given = {"dataset": "town", "ledger": book, "mean": "pay:0..800/100", "by": "town", "epsilon": 1}
     nobody = [f"none {k}" for k in range(99)]
-    (panel,) = dt.release(PEOPLE, **given, domain={"town": ["a", *nobody]}).plot().to_dict()["concat"]
+    (panel,) = ask_release(PEOPLE, **given, domain={"town": ["a", *nobody]}).plot().to_dict()["concat"]
     assert panel["title"]["subtitle"] == ["the first 40 of 100; 39 without a number"]
     with pytest.raises(ReleaseError, match="No group has a number to draw"):
-        dt.release(PEOPLE, **given, domain={"town": nobody}).plot()
+        ask_release(PEOPLE, **given, domain={"town": nobody}).plot()
 
 
 HOLDERS = {
@@ -334,7 +336,7 @@ def test_csvs_with_other_marks_say_the_same_and_are_checked(several, book, tmp_p
     assert [line["low"] for line in alone.table("x.csv")] == [
         "" if row["low"] is None else str(row["low"]) for row in several
     ]
-    profile = dt.profile(tmp_path / "x.csv", separator=separator, decimal=mark)  # and discreet reads them back
+    profile = dt.profile(dt.read(tmp_path / "x.csv", separator=separator, decimal=mark))  # and discreet reads them back
     assert not profile.grave
     assert profile.names == tuple(several.columns)
 

@@ -49,10 +49,14 @@ def test_each_time_is_charged_and_drawn_and_the_one_that_is_stored_is_shown(book
             told = rf"disk is full\. Make room\. Charge {charge} of 'people' stands, but its answer was not stored"
             with pytest.raises(LedgerError, match=told):
                 release_any(PEOPLE, **asked)
-    spent = book.balance("people").spent
-    assert (spent > 0, book.balance("people").pending, len(draws)) == (True, 2, 2)
+    spent = book["people"].balance().spent
+    assert (spent > 0, book["people"].balance().pending, len(draws)) == (True, 2, 2)
     release_any(PEOPLE, **asked)
-    assert (book.balance("people").spent, book.balance("people").pending, len(draws)) == (spent * Fraction(3, 2), 2, 3)
+    assert (book["people"].balance().spent, book["people"].balance().pending, len(draws)) == (
+        spent * Fraction(3, 2),
+        2,
+        3,
+    )
     release_any(PEOPLE, **asked)  # what is stored is given again, as it is and free of charge
-    assert (book.balance("people").spent, len(draws)) == (spent * Fraction(3, 2), 3)
-    book.verify("people")
+    assert (book["people"].balance().spent, len(draws)) == (spent * Fraction(3, 2), 3)
+    book["people"].verify()

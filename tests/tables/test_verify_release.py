@@ -44,7 +44,7 @@ def shelf(released, book, tmp_path_factory):  # noqa: F811
             path.write_text(text, encoding="utf-8", newline="")
         record = made.record
         whole = record["audience"] is None
-        exported = book.export(record["dataset"], published=[record["ledger_line"]] if whole else [])
+        exported = book[record["dataset"]].export(published=[record["ledger_line"]] if whole else [])
         (folder / "ledger.json").write_text(json.dumps(exported))
     return folders
 
@@ -82,8 +82,8 @@ def test_measured_totals_of_public_zeros_have_no_level_to_compare(tmp_path):
             "domain": {"g": ["p", "q"], "h": ["r", "s"]},
             "measure_totals": ["g"],
         }
-        dt.release(table, dataset="d", ledger=ledger, epsilon=1, **asked).save(tmp_path / "x.csv")
-        exported = ledger.export("d")
+        ledger["d"].release(table, epsilon=1, **asked).save(tmp_path / "x.csv")
+        exported = ledger["d"].export()
     document = document_of(tmp_path)
     assert failing(judged(tmp_path, document, exported)) == [
         "Nothing was charged for it, so no line of the ledger confirms it."
@@ -118,21 +118,22 @@ def test_empty_groups_of_shares_and_totals_by_containers_hold(tmp_path, relation
     change = relation == "change-one"
     with dt.Ledger(tmp_path / "b.db") as ledger:
         ledger.create("d", 9, relation=relation, public=["town"] if change else [])
-        made = dt.release(
-            table,
-            dataset="d",
-            ledger=ledger,
-            epsilon="1/100",
-            sum="x:0..9",
-            share="ill = 'yes' missing out",
-            count="ill = 'no'",
-            by="town",
-            domain=AREAS,
-            measure_totals=["area"],
-            simultaneous=True,
+        made = (
+            ledger["d"]
+            .release(
+                table,
+                epsilon="1/100",
+                sum="x:0..9",
+                share="ill = 'yes' missing out",
+                count="ill = 'no'",
+                by="town",
+                domain=AREAS,
+                measure_totals=["area"],
+            )
+            .presented(simultaneous=True)
         )
         made.save(tmp_path / "x.csv")
-        exported = ledger.export("d", published=[made.record["ledger_line"]])
+        exported = ledger["d"].export(published=[made.record["ledger_line"]])
     assert [made.columns[c][-1] for c in ("report_u", "report_v")] == [0, 0] or not change
     assert failing(judged(tmp_path, None, exported)) == []
     document = document_of(tmp_path)
@@ -155,10 +156,10 @@ def test_a_correction_that_no_line_declares_is_refused(tmp_path):
     with dt.Ledger(tmp_path / "b.db") as ledger:
         ledger.create("d", 9, relation="add-remove", parts="p")
         table = pandas.DataFrame({"p": ["a", "b"]})
-        dt.release(table, dataset="d", ledger=ledger, epsilon=1)
-        made = dt.release(table, dataset="d", ledger=ledger, epsilon=1, part="a")
+        ledger["d"].release(table, epsilon=1)
+        made = ledger["d"].release(table, epsilon=1, part="a")
         made.save(tmp_path / "x.csv")
-        exported = ledger.export("d", published=[made.record["ledger_line"]])
+        exported = ledger["d"].export(published=[made.record["ledger_line"]])
     document = document_of(tmp_path)
     assert failing(judged(tmp_path, document, exported)) == []
     forged = {**document["record"], "supersedes": {"version": "0", "reason": "late", "line": 2}}
@@ -278,27 +279,25 @@ def small(ledger_of_town):
 @pytest.fixture(scope="module")
 def ledger_of_town(tmp_path_factory):
     """A history with lines of every kind, and a cap."""
-    from discreet.ledger.ledger import Ledger
-
-    with Ledger(tmp_path_factory.mktemp("town") / "l.db") as ledger:
+    with dt.Ledger(tmp_path_factory.mktemp("town") / "l.db") as ledger:
         ledger.create("town", 20, relation="add-remove", per={"year": 2, "month": 1})
-        line = ledger.note_admission("town", "v1", data="file", reading={}, columns=[]).number
-        pending = ledger.begin("town", {"q": 1}, epsilon=Fraction(1, 2), data="d", admission=line, what="words")
-        ledger.finish(pending, "an answer")
-        ledger.begin("town", {"q": 2}, epsilon=Fraction(1, 4), data="d", what="words")
-        ledger.charge("town", epsilon="1/4", what="elsewhere")
-        return dict(json.loads(json.dumps(ledger.export("town", words=True, published=[pending.charge]))))
+        line = ledger.book.note_admission("town", "v1", data="file", reading={}, columns=[]).number
+        pending = ledger.book.begin("town", {"q": 1}, epsilon=Fraction(1, 2), data="d", admission=line, what="words")
+        ledger.book.finish(pending, "an answer")
+        ledger.book.begin("town", {"q": 2}, epsilon=Fraction(1, 4), data="d", what="words")
+        ledger["town"].charge(epsilon="1/4", what="elsewhere")
+        return dict(json.loads(json.dumps(ledger["town"].export(words=True, published=[pending.charge]))))
 
 
 def test_parts_have_a_budget_each(tmp_path):
     """The largest sum counts; a charge for all parts counts in each of them."""
-    from discreet.ledger.ledger import Ledger
-
-    with Ledger(tmp_path / "l.db") as ledger:
+    with dt.Ledger(tmp_path / "l.db") as ledger:
         ledger.create("births", 1, relation="add-remove", parts="month", per={"year": "3/4"})
         for part, epsilon in (("2026-01", "1/2"), ("2026-02", "1/4"), (None, "1/8"), ("2026-02", "1/4")):
-            ledger.note_charge("births", Price.of(Fraction(epsilon)), "words", basis="drawn by a mechanism", part=part)
-        told = dict(json.loads(json.dumps(ledger.export("births"))))
+            ledger.book.note_charge(
+                "births", Price.of(Fraction(epsilon)), "words", basis="drawn by a mechanism", part=part
+            )
+        told = dict(json.loads(json.dumps(ledger["births"].export())))
     verdict, found = verify.check_ledger(told)
     assert verdict.holds
     assert found is not None

@@ -82,15 +82,16 @@ def made(tmp_path_factory):
     with folder_in_memory(tmp_path_factory.mktemp("words")) as folder, dt.Ledger(folder / "b.db") as ledger:
         ledger.create("town", 9, relation="add-remove")
         table = polars.DataFrame({"town": ["a", "b;c", 'd"e', "=f"] * 5, "ill": [True, False] * 10})
-        found = dt.release(
-            table,
-            count={"ill": "ill", "all": "*"},
-            by="town",
-            domain={"town": ["a", "b;c", 'd"e', "=f"]},
-            margins=["total"],
-            dataset="town",
-            ledger=ledger,
-            epsilon=1,
+        found = (
+            ledger["town"]
+            .release(
+                table,
+                count={"ill": "ill", "all": "*"},
+                by="town",
+                domain={"town": ["a", "b;c", 'd"e', "=f"]},
+                epsilon=1,
+            )
+            .with_totals("total")
         )
         yield found, ledger, Tags.of(found.presented(**PLAIN).to_html()).tags
 

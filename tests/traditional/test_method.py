@@ -14,6 +14,7 @@ import discreet as dt
 from discreet import verify
 from discreet.errors import DiscreetError, FileError, LedgerError, ReleaseError
 from discreet.traditional.methods import METHODS
+from tests.asking import ask_release
 
 ALL = {
     "random_rounding": dt.traditional.random_rounding(30, base=3),
@@ -62,14 +63,14 @@ def test_what_spends_a_budget_refuses_a_method(name, tmp_path):
     asked = {"dataset": "town", "ledger": ledger, "by": ["g"], "domain": {"g": ["a", "b"]}, "epsilon": "1"}
     words = f"{name} is a traditional method, which is not private"
     with pytest.raises(ReleaseError, match=words):
-        dt.release(table, mechanism=m, **asked)
-    with pytest.raises(LedgerError, match=words), ledger.spend("town", epsilon="1", what="one count") as paid:
+        ask_release(table, mechanism=m, **asked)
+    with pytest.raises(LedgerError, match=words), ledger["town"].spend(epsilon="1", what="one count") as paid:
         paid.sample(m, 7)
     with pytest.raises(DiscreetError, match=words):
         dt.perturb(table, column="x", mechanism=m)
     with pytest.raises(DiscreetError, match=words):
         dt.theory.derivable(m)
-    assert ledger.balance("town").left in (3, 4)  # a charge is never given back
+    assert ledger["town"].balance().left in (3, 4)  # a charge is never given back
 
 
 def test_everything_that_needs_no_level_takes_a_method():

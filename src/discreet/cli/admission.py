@@ -10,6 +10,7 @@ from .app import Output, apart, command, dump
 from .options import (
     AS_USUAL,
     PROFILE,
+    READ,
     SUM,
     Dataset,
     DataVersion,
@@ -26,7 +27,7 @@ from .options import (
 )
 
 Bounds = Annotated[list[str] | None, SUM]
-Dates = Annotated[list[str] | None, Parameter(negative=(), help=meaning(PROFILE, "dates", ". May be repeated"))]
+Dates = Annotated[list[str] | None, Parameter(negative=(), help=meaning(READ, "dates", ". May be repeated"))]
 Codes = Annotated[str, Parameter(help=meaning(PROFILE, "codes", "; separated by commas"))]
 
 
@@ -67,9 +68,7 @@ def profile(
     apart(out, table, *map(str, files_of_groups(domain)))
     with terminal.progress("reading") as advance:
         found = run(
-            table,
-            **vars(reading),
-            dates=dates or (),
+            reading.table(table, dates),
             unit=unit,
             domain=groups,
             sum=sums,
@@ -109,19 +108,14 @@ def admit(
 
     Example: discreet admit people.csv --dataset survey-2026 --ledger budget.db
     """
-    from ..ledger.ledger import Ledger
     from ..questions.domain import read_groups
-    from ..tables.count.admitting import admit as run
+    from ..tables.ledger import Ledger
     from . import terminal
 
-    with Ledger.existing(ledger) as book, terminal.progress("reading") as advance:
-        found = run(
-            table,
-            dataset=dataset,
-            ledger=book,
+    with Ledger(ledger) as book, terminal.progress("reading") as advance:
+        found = book[dataset].admit(
+            reading.table(table, dates),
             version=version,
-            **vars(reading),
-            dates=dates or (),
             domain=read_groups(domain) if domain else None,
             sum=sums,
             codes=listed(codes),

@@ -290,7 +290,6 @@ _PHRASES = {
     "set counts=None": "say --counts none",
     "Make it with create, or list the data sets with show": "Make it with discreet ledger create, or list the data sets with "
     "discreet ledger show",
-    "A charge needs both dataset= and ledger=; max_rows and fresh": "Give both --dataset and --ledger; --max-rows and --fresh",
     "(other=)": "(discreet make --other)",
     "leave out create": "leave out discreet ledger create",
     " or a Mechanism.": " or the file of a mechanism.",

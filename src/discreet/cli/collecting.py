@@ -6,7 +6,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Annotated
 from warnings import catch_warnings, simplefilter
@@ -75,30 +75,32 @@ def perturb(
     """
     from ..collect.perturbing import perturb_summary
     from ..collect.request import PerturbRequest
-    from ..engines.reading import Reading
-    from ..errors import FileError, PrivacyWarning
+    from ..errors import FileError, PrivacyWarning, TableInputError
+    from ..tables.ledger import Ledger
     from . import terminal
 
     if out == "-":
         out, csv = None, not json
     if out is None and rows:
         raise FileError("Rows are written to a file; name it with -o, for example -o noisy.parquet.", kind="missing")
-    request = PerturbRequest.of(
-        column=column,
-        mechanism=load_mechanism(mechanism),
-        rows=rows,
-        by=columns_of(by),
-        on_bad=on_bad,
-        dataset=dataset,
-        ledger=ledger,
-        version=version,
-        max_rows=max_rows,
-        fresh=fresh,
-        reading=Reading.of(**vars(reading)),
-    )
-    with terminal.progress("perturbing") as advance, catch_warnings():
+    if (dataset is None) != (ledger is None) or (dataset is None and (max_rows is not None or fresh)):
+        raise TableInputError("Give both --dataset and --ledger; --max-rows and --fresh are for charges only.")
+    with ExitStack() as stack:
+        paying = None
+        if dataset is not None and ledger is not None:
+            paying = stack.enter_context(Ledger(ledger))[dataset].paying(version, max_rows, fresh)
+        request = PerturbRequest.of(
+            column=column,
+            mechanism=load_mechanism(mechanism),
+            rows=rows,
+            by=columns_of(by),
+            on_bad=on_bad,
+            charged=paying,
+        )
+        advance = stack.enter_context(terminal.progress("perturbing"))
+        stack.enter_context(catch_warnings())
         simplefilter("ignore", PrivacyWarning)  # its words are among the notes
-        summary = perturb_summary(table, request, out=out, overwrite=overwrite, progress=advance)
+        summary = perturb_summary(reading.table(table), request, out, overwrite, advance)
     Output(summary).present(json, csv)
     if csv and not json:  # where the notes have no place among the rows
         for note in summary.notes:

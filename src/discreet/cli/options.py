@@ -11,15 +11,17 @@ import io
 import pkgutil
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from inspect import cleandoc
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 if TYPE_CHECKING:
+    from ..engines.table import Table as ReadTable
     from ..errors import DiscreetError
     from ..questions.question import Question
     from ..tables.publish.presentation import PresentationParts
@@ -46,8 +48,10 @@ def parameters(place: str) -> Mapping[str, str]:
     module, _, name = place.partition(":")
     package = __package__.rpartition(".")[0]
     source = (pkgutil.get_data(package, f"{module.replace('.', '/')}.py") or b"").decode("utf-8")
-    docstring = re.search(rf'^(?:def|class) {name}\b.*?"""(.*?)"""', source, re.DOTALL | re.MULTILINE)
-    rows = re.findall(r"^ {8}(\w+)  +(\S.*(?:\n {9,}\S.*)*)", "" if docstring is None else docstring[1], re.MULTILINE)
+    docstring = re.search(rf'^ *(?:def|class) {name}\b.*?"""(.*?)"""', source, re.DOTALL | re.MULTILINE)
+    rows = re.findall(
+        r"^ {4}(\w+)  +(\S.*(?:\n {5,}\S.*)*)", "" if docstring is None else cleandoc(docstring[1]), re.MULTILINE
+    )
     return {parameter: " ".join(words.split()) for parameter, words in rows}
 
 
@@ -94,7 +98,9 @@ PLAN_REPORTS = "planning.reports:plan_reports"
 PLAN_TABLES = "planning.many_tables:plan_tables"
 PROFILE = "tables.count.admitting:profile"
 QUESTION = "questions.question:Question"
-RELEASE = "tables.release:release"
+PRESENTED = "tables.publish.released:presented"
+READ = "engines.table:read"
+RELEASE = "tables.dataset:release"
 
 # Levels, values and what is wanted of them
 N = Annotated[Number | None, described(DESIGN, "n")]
@@ -199,15 +205,21 @@ Picture = Annotated[str | None, target("The file of a picture to write: .svg, .p
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class ReadingOptions:
-    """How a file is read: the keywords of profile, admit and perturb."""
+    """How a file is read: the keywords of `discreet.read`."""
 
-    encoding: Annotated[str, Parameter(help=meaning(PROFILE, "encoding"))] = "utf-8"
-    separator: Annotated[str | None, entry(meaning(PROFILE, "separator"))] = None
-    decimal: Annotated[str | None, Parameter(help=meaning(PROFILE, "decimal"))] = None
-    quote: Annotated[str, Parameter(help=meaning(PROFILE, "quote"))] = '"'
-    null: Annotated[str, entry(meaning(PROFILE, "null"))] = ""
-    sheet: Annotated[str | None, Parameter(help=meaning(PROFILE, "sheet"))] = None
-    header_row: Annotated[Number, entry(meaning(PROFILE, "header_row"))] = "1"
+    encoding: Annotated[str, Parameter(help=meaning(READ, "encoding"))] = "utf-8"
+    separator: Annotated[str | None, entry(meaning(READ, "separator"))] = None
+    decimal: Annotated[str | None, Parameter(help=meaning(READ, "decimal"))] = None
+    quote: Annotated[str, Parameter(help=meaning(READ, "quote"))] = '"'
+    null: Annotated[str, entry(meaning(READ, "null"))] = ""
+    sheet: Annotated[str | None, Parameter(help=meaning(READ, "sheet"))] = None
+    header_row: Annotated[Number, entry(meaning(READ, "header_row"))] = "1"
+
+    def table(self, path: str, dates: Sequence[str] | None = None) -> ReadTable:
+        """A file that is read in this way."""
+        from ..engines.table import read
+
+        return read(path, **vars(self), dates=dates or ())
 
 
 AS_USUAL = ReadingOptions()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from cyclopts import Parameter
 
 from ..registry import RELEASED
 from .options import (
+    PRESENTED,
     QUESTION,
     RELEASE,
     SUM,
@@ -27,6 +28,10 @@ from .statistic_texts import statistic_arguments
 
 if TYPE_CHECKING:
     from ..questions.question import Question
+    from ..tables.publish.previews import Preview
+    from ..tables.publish.released import Release
+
+Shown = TypeVar("Shown", "Release", "Preview")
 
 
 def columns_of(by: list[str] | None) -> list[str]:
@@ -105,19 +110,31 @@ class ReleaseOptions(QuestionOptions):
 
     version: DataVersion = "1"
     part: Annotated[str | None, Parameter(help=meaning(RELEASE, "part"))] = None
-    margins: Annotated[str, Parameter(help=meaning(RELEASE, "margins", ": sex,sex+district,total"))] = ""
-    confidence: Annotated[Number, described(RELEASE, "confidence")] = "0.95"
-    simultaneous: Annotated[bool, switch(meaning(RELEASE, "simultaneous"))] = False
+    margins: Annotated[
+        str, Parameter(help="Totals that match their parts, by columns of --by: sex,sex+district,total.")
+    ] = ""
+    confidence: Annotated[Number, described(PRESENTED, "confidence")] = "0.95"
+    simultaneous: Annotated[bool, switch(meaning(PRESENTED, "simultaneous"))] = False
 
     def keywords(self) -> dict[str, Any]:
         """What the library's functions take besides the question."""
-        return {
-            "version": self.version,
-            "part": self.part,
-            "margins": listed(self.margins),
-            "confidence": self.confidence,
-            "simultaneous": self.simultaneous,
-        }
+        return {"version": self.version, "part": self.part}
+
+    def check(self, question: Question) -> None:
+        """Refuse what could not be shown, before anything is charged."""
+        from ..questions.margins import read_margins
+        from ..tables.ask.asked import check_adds_up
+        from ..tables.publish.readings import Confidence
+
+        check_adds_up(question, read_margins(listed(self.margins), question.by, question.domain))
+        Confidence.of(self.confidence)
+
+    def shown(self, made: Shown) -> Shown:
+        """A release or a preview with the totals and intervals that were asked for."""
+        made = made.with_totals(*listed(self.margins)) if listed(self.margins) else made
+        if (self.confidence, self.simultaneous) == (AS_ASKED.confidence, AS_ASKED.simultaneous):
+            return made
+        return made.presented(confidence=self.confidence, simultaneous=self.simultaneous)
 
 
 AS_ASKED = ReleaseOptions()

@@ -37,10 +37,10 @@ from .question_options import AS_ASKED, ReleaseOptions
 
 if TYPE_CHECKING:
     from ..errors import ReleaseError
-    from ..ledger.ledger import Ledger
     from ..questions.question import Question
     from ..tables.count.question_check import QuestionCheck
     from ..tables.draw.audiences import Audiences
+    from ..tables.ledger import Ledger
     from ..tables.publish.released import Release
     from . import terminal
 
@@ -91,36 +91,27 @@ def release(
     --rho 1/800 --ledger budget.db -o census.csv
     """
     from ..errors import ReleaseError
-    from ..ledger.ledger import Ledger
-    from ..tables.release import release as run
+    from ..tables.ledger import Ledger
     from . import terminal
 
     if out == "-":
         out, csv = None, not json
     question = asked.question()
+    asked.check(question)
     if check:
-        given = {
-            "dataset": dataset,
-            "ledger": ledger,
-            "epsilon": epsilon,
-            "alpha": alpha,
-            "rho": rho,
-            **asked.keywords(),
-            "supersedes": supersedes,
-            "reason": reason,
-        }
-        return _checked_alone(table, question, given, yes, json, csv)
-    with Ledger.existing(ledger) as book:
-        presented.check(question, asked.margins, book.terms(dataset).unit, out, csv)
+        given = {"epsilon": epsilon, "alpha": alpha, "rho": rho, **asked.keywords()}
+        given |= {"supersedes": supersedes, "reason": reason}
+        return _checked_alone(table, question, asked, ledger, dataset, given, yes, json, csv)
+    with Ledger(ledger) as book:
+        town = book[dataset]
+        presented.check(question, asked.margins, town.terms.unit, out, csv)
         places = [] if out is None else [Path(out)]
         old = _checked_outputs(places, question, asked, table, ledger, book, overwrite)
         with terminal.progress("releasing") as advance:
             try:
-                made = run(
+                made = town.release(
                     table,
                     question,
-                    dataset=dataset,
-                    ledger=book,
                     epsilon=epsilon,
                     alpha=alpha,
                     rho=rho,
@@ -133,7 +124,7 @@ def release(
                 )
             except ReleaseError as error:
                 return _not_paid(error)
-            made = presented.applied(made)
+            made = presented.applied(asked.shown(made))
             _write(dict.fromkeys(places, made), old, bom, overwrite)
     _show(made, places, out, json, csv)
     return 0
@@ -178,32 +169,30 @@ def release_to(
     --audience office=1/4 --audience all=1/8 --ledger budget.db -o for.csv
     """
     from ..errors import FileError, ReleaseError
-    from ..ledger.ledger import Ledger
     from ..tables.ask.asked import Asked, file_part
-    from ..tables.release import release_to as run
+    from ..tables.ledger import Ledger
     from . import terminal
 
     if not check and (csv or out == "-"):
         raise FileError("Each audience has its own rows; write them to files with -o, or use --json.", kind="missing")
     audiences = _audiences(audience)
     question = asked.question()
+    asked.check(question)
     if check:
         several = Asked.of_audiences(question, dataset, asked.version, audiences)
-        given = {"dataset": dataset, "ledger": ledger, "alpha": several.level, **asked.keywords()}
-        given |= {"supersedes": supersedes, "reason": reason}
-        return _checked_alone(table, several.question, given, yes, json, csv)
-    with Ledger.existing(ledger) as book:
-        presented.check(question, asked.margins, book.terms(dataset).unit, out, csv)
+        given = {"alpha": several.level, **asked.keywords(), "supersedes": supersedes, "reason": reason}
+        return _checked_alone(table, several.question, asked, ledger, dataset, given, yes, json, csv)
+    with Ledger(ledger) as book:
+        town = book[dataset]
+        presented.check(question, asked.margins, town.terms.unit, out, csv)
         path = None if out is None else Path(out)
         places = [] if path is None else [path.with_name(f"{path.stem}-{file_part(n)}{path.suffix}") for n in audiences]
         old = _checked_outputs(places, question, asked, table, ledger, book, overwrite)
         with terminal.progress("releasing") as advance:
             try:
-                made = run(
+                made = town.release_to(
                     table,
                     question,
-                    dataset=dataset,
-                    ledger=book,
                     audiences=audiences,
                     **asked.keywords(),
                     fresh=fresh,
@@ -214,7 +203,10 @@ def release_to(
                 )
             except ReleaseError as error:
                 return _not_paid(error)
-            releases = map(presented.applied, made.audiences.values())
+            made = replace(
+                made, audiences={n: presented.applied(asked.shown(one)) for n, one in made.audiences.items()}
+            )
+            releases = made.audiences.values()
             _write(dict(zip(places, releases, strict=bool(places))), old, bom, overwrite)
     _show(made, places, out, json, False)
     return 0
@@ -242,15 +234,15 @@ def preview(
     Example: discreet preview people.csv --dataset survey-2026 --sum "age:0..100" --share "income = '>50K'" --by sex
     --domain domain.json --epsilon 1 --ledger budget.db
     """
-    from ..tables.release import preview as run
+    from ..tables.ledger import Ledger
     from . import terminal
 
-    with terminal.progress("counting") as advance:
-        expected = run(
-            table,
-            asked.question(),
-            dataset=dataset,
-            ledger=ledger,
+    question = asked.question()
+    asked.check(question)
+    with Ledger(ledger) as book, terminal.progress("counting") as advance:
+        expected = book[dataset].preview(
+            question,
+            table=table,
             epsilon=epsilon,
             alpha=alpha,
             rho=rho,
@@ -258,6 +250,7 @@ def preview(
             check=check,
             progress=advance,
         )
+    expected = asked.shown(expected)
     if expected.check is not None:
         return Output(expected.check, 0 if expected.check.passes else 1)
     return Output(expected)
@@ -267,16 +260,27 @@ def preview(
 _DRAWN = 0.7
 
 
-def _checked_alone(table: str, question: Question, given: dict[str, Any], yes: bool, json: bool, csv: bool) -> int:
+def _checked_alone(
+    table: str,
+    question: Question,
+    asked: ReleaseOptions,
+    ledger: str,
+    dataset: str,
+    given: dict[str, Any],
+    yes: bool,
+    json: bool,
+    csv: bool,
+) -> int:
     """The question compared with the data, and nothing else."""
     from ..errors import ReleaseError
-    from ..tables.release import preview as run
+    from ..tables.ledger import Ledger
     from . import terminal
 
     if yes:
         raise ReleaseError("--check pays nothing, so that there is nothing to agree to: leave out --check or --yes.")
-    with terminal.progress("comparing") as advance:
-        compared = run(table, question, check=True, progress=advance, **given).check
+    with Ledger(ledger) as book, terminal.progress("comparing") as advance:
+        expected = book[dataset].preview(question, table=table, check=True, progress=advance, **given)
+        compared = asked.shown(expected).check
     assert compared is not None
     Output(compared).present(json, csv)
     return 0 if compared.passes else 1

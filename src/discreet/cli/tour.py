@@ -198,8 +198,7 @@ def _compare(folder: Path, quiet: bool) -> list[dict[str, Any]]:
 def _walk(folder: Path, quiet: bool) -> dict[str, Any]:
     from ..errors import BudgetError
     from ..files import write_whole
-    from ..ledger.ledger import Ledger
-    from ..tables.release import release
+    from ..tables.ledger import Ledger
     from . import terminal
 
     console = make_console()
@@ -213,17 +212,15 @@ def _walk(folder: Path, quiet: bool) -> dict[str, Any]:
         f"A made-up town of {PEOPLE:,} people in {DISTRICTS} districts. How many have asthma, by district and age?",
         style="bold",
     )
-    with TemporaryDirectory() as own, Ledger(Path(own) / "budget.db", secret=Path(own) / "secret") as book:
-        book.create("town", "2", relation="change-one", public=["district", "age"])
+    with TemporaryDirectory() as own, Ledger(Path(own) / "budget.db", secret=Path(own) / "secret") as ledger:
+        account = ledger.create("town", "2", relation="change-one", public=["district", "age"])
         say("\nThe ledger: budget 2; who lives where and how old they are is public, who is ill is not.")
         ask: dict[str, Any] = {
-            "dataset": "town",
-            "ledger": book,
             "count": SICK,
             "by": ["district", "age"],
             "domain": {"district": [f"D{d + 1:02}" for d in range(DISTRICTS)], "age": BANDS},
         }
-        first = release(table, epsilon="1", margins=["district", "age"], **ask)
+        first = account.release(table, epsilon="1", **ask).with_totals("district", "age")
         first.save(folder / "asthma.csv", overwrite=True)
         rows = sorted(first.rows(), key=lambda r: int(r["n"]))
         some = [rows[0], rows[len(rows) // 4], rows[len(rows) // 2], rows[-1]]
@@ -237,22 +234,22 @@ def _walk(folder: Path, quiet: bool) -> dict[str, Any]:
             terminal.print_rows(
                 console, [{k: r[k] for k in ("age", "total", "low", "high")} for r in first.margins["age"]]
             )
-        say(f"\nThat cost epsilon 1; left: {book.balance('town').left}.")
-        again = release(table, epsilon="1", **ask)
+        say(f"\nThat cost epsilon 1; left: {account.balance().left}.")
+        again = account.release(table, epsilon="1", **ask)
         same = again.columns["report"] == first.columns["report"] and again.record["repeated"]
         say(
             f"The same question again: the stored answer, at no charge ({'the same' if same else 'NOT the same'} reports); "
-            f"left: {book.balance('town').left}."
+            f"left: {account.balance().left}."
         )
         refused = ""
         try:
-            release(table, epsilon="3/2", **ask)
+            account.release(table, epsilon="3/2", **ask)
         except BudgetError as error:
             refused = str(error)
         say(f"A question at epsilon 3/2 is refused: {refused}")
-        head, balance = book.head("town"), book.balance("town")
-        book.verify("town", head=head)
-        write_whole(folder / "ledger.json", dump(book.export("town")) + "\n")
+        head, balance = account.head(), account.balance()
+        account.verify(head=head)
+        write_whole(folder / "ledger.json", dump(account.export()) + "\n")
     section, ages = _collected(table, folder, say)
     named, answers = _named(table, folder, say)
     page = _index(first, again, refused, str(balance.spent), str(balance.left), f"{section}\n{named}")

@@ -16,15 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from ..engines.held_file import KnownByBytes, held
 from ..engines.plain import Flags, Indices, different
-from ..engines.reading import Reading
+from ..engines.table import Table
 from ..errors import ReleaseError
 from ..exact.arithmetic import show
 from ..exact.level import charged_above
-from ..ledger.ledger import Answer, Balance, Ledger, Pending, Terms
+from ..ledger.ledger import Answer, Balance, Pending, Terms
+from ..ledger.ledger import Ledger as Book
 from ..mechanism import Mechanism
-from ..tables.count.true_numbers import admission_for
 from .counting import PositionCounts
 from .request import ChargedDataset, PerturbRequest, ReportLevels
 
@@ -45,18 +44,18 @@ def cost(mechanism: Mechanism, levels: ReportLevels) -> Fraction:
 class DatasetCharge:
     """One perturbation of a data set with a ledger: what it is charged, and what is asked."""
 
-    book: Ledger
+    book: Book
     terms: Terms
     question: dict[str, Any]
     epsilon: Fraction
     max_rows: int
     admission: int | None
-    reading: Reading | None
     fresh: bool
 
     @classmethod
-    def of(cls, book: Ledger, table: Any, request: PerturbRequest, charged: ChargedDataset) -> DatasetCharge:
-        """By the terms of the data set, before any data are read."""
+    def of(cls, table: Table, request: PerturbRequest, charged: ChargedDataset) -> tuple[DatasetCharge, Table]:
+        """By the terms of the data set, before any data are read; and the table as it was admitted."""
+        book = charged.book
         with book.consult(charged.dataset) as said:
             terms = said.terms
         if terms.relation == "add-remove":
@@ -64,10 +63,7 @@ class DatasetCharge:
                 f"In {show(charged.dataset)} it is private who is in the data, and the number of reports would "
                 "reveal the number of people; release counts instead. Nothing was charged."
             )
-        admission = None
-        table = held(table)
-        if isinstance(table, KnownByBytes):
-            admission = admission_for(book, table, charged.dataset, charged.version)
+        table, admission = charged.admitted(table)
         question = {
             "kind": "perturb",
             "version": charged.version,
@@ -77,16 +73,8 @@ class DatasetCharge:
             "max_rows": charged.max_rows,
             "unit": terms.unit,
         }
-        return cls(
-            book=book,
-            terms=terms,
-            question=question,
-            epsilon=cost(request.mechanism, request.levels) * charged.max_rows,
-            max_rows=charged.max_rows,
-            admission=None if admission is None else admission.number,
-            reading=None if admission is None else Reading.from_dict(admission.reading),
-            fresh=charged.fresh,
-        )
+        epsilon = cost(request.mechanism, request.levels) * charged.max_rows
+        return cls(book, terms, question, epsilon, charged.max_rows, admission, charged.fresh), table
 
     def begin(self, truth: PositionCounts) -> Answer | Pending:
         """The stored tally, or a charge that is on disk."""

@@ -6,18 +6,15 @@ The summary says what the perturbation did, for people and machines: the levels 
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from ..engines.reading import Reading
+from ..engines.table import Table
 from ..errors import MissingExtraError, ReleaseError, TableInputError
-from ..exact.aliases import Rational
 from ..exact.arithmetic import show, show_above
-from ..exact.given import whole
-from ..ledger.ledger import Ledger
+from ..ledger.ledger import Ledger as Book
 from ..measure.privacy import check_privacy
 from ..mechanism import Mechanism, mechanism_of
 from ..present.views import Result, View
@@ -100,15 +97,16 @@ class PerturbSummary(Result):
         }
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class ChargedDataset:
-    """The data set that pays: its ledger, which version of its data this is, and how many rows of a person count."""
+    """The data set that pays: its book, which version of its data this is, and how many rows of a person count."""
 
     dataset: str
-    ledger: Ledger | str | os.PathLike[str]
+    book: Book
     version: str
     max_rows: int
     fresh: bool
+    admitted: Callable[[Table], tuple[Table, int | None]]  # a table as it was admitted, and the line that says so
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,7 +121,6 @@ class PerturbRequest:
     levels: ReportLevels
     charged: ChargedDataset | None
     source: Source | None
-    reading: Reading
 
     @classmethod
     def of(
@@ -134,13 +131,8 @@ class PerturbRequest:
         rows: bool = False,
         by: str | Sequence[str] = (),
         on_bad: str = "error",
-        dataset: str | None = None,
-        ledger: Ledger | str | os.PathLike[str] | None = None,
-        version: str = "1",
-        max_rows: Rational | None = None,
-        fresh: bool = False,
+        charged: ChargedDataset | None = None,
         source: Source | None = None,
-        reading: Reading | None = None,
     ) -> PerturbRequest:
         """From what people write."""
         try:
@@ -148,12 +140,6 @@ class PerturbRequest:
         except ImportError:
             raise MissingExtraError.needing("Perturbing tables needs PyArrow", "tables") from None
         mechanism = mechanism_of(mechanism)
-        if (dataset is None) != (ledger is None) or (dataset is None and (max_rows is not None or fresh)):
-            raise TableInputError("A charge needs both dataset= and ledger=; max_rows and fresh are for charges only.")
-        charged = None
-        if dataset is not None and ledger is not None:
-            most = 1 if max_rows is None else whole(max_rows, "max_rows", error=ReleaseError)
-            charged = ChargedDataset(dataset=dataset, ledger=ledger, version=version, max_rows=most, fresh=fresh)
         return cls(
             column=column,
             mechanism=mechanism,
@@ -163,7 +149,6 @@ class PerturbRequest:
             levels=ReportLevels.of(mechanism),
             charged=charged,
             source=source,
-            reading=reading or Reading(),
         )
 
     def __post_init__(self) -> None:
@@ -202,6 +187,13 @@ class PerturbRequest:
                 f"More than {MOST} different values or reports are too many to count; use a coarser grid. Nothing "
                 "was charged."
             )
+
+
+def paid_rule(mechanism: Mechanism) -> str:
+    """Where bad numbers go when nothing is said and a data set pays, which covers no refusal: to the nearest value, and what is no
+    number to the first one. Among names no place is better than another, so that one has to be said."""
+    inputs = mechanism_of(mechanism).inputs
+    return "error" if inputs.size is None or not inputs.is_ordered else f"clamp,map={inputs.value(0)}"
 
 
 def check_tally_name(*columns: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -15,8 +16,8 @@ import numpy as np
 from ..engines.guard import without_values
 from ..engines.held_file import held, table_files
 from ..engines.plain import Indices
-from ..engines.reading import Reading
 from ..engines.sources import open_table
+from ..engines.table import Table
 from ..engines.table_source import TableSource
 from ..errors import MissingExtraError, RecoveryError, TableInputError
 from ..exact.arithmetic import show
@@ -67,11 +68,6 @@ def tally(
     *,
     by: str | Sequence[str] = (),
     counts: str | None = "count",
-    encoding: str = "utf-8",
-    separator: str | None = None,
-    decimal: str | None = None,
-    quote: str = '"',
-    null: str | Sequence[str] = (),
     progress: Progress | None = None,
 ) -> pa.Table:
     """The histogram (report, count) of a column of reports, in the order of the reports, as an Arrow table.
@@ -88,7 +84,6 @@ def tally(
     >>> dt.tally(pa.table({"sex": ["f", "m", "f"], "age": [3, 3, 0]}), column="age", by="sex").to_pydict()
     {'sex': ['f', 'f', 'm'], 'age': [0, 3, 3], 'count': [1, 1, 1]}
     """
-    reading = Reading.of(encoding=encoding, separator=separator, decimal=decimal, quote=quote, null=null)
     tables = list(table) if isinstance(table, (list, tuple)) else [table]
     groups: list[Any] = list(by) if isinstance(by, (list, tuple)) else [by]
     if not all(isinstance(name, str) for name in groups):
@@ -97,7 +92,7 @@ def tally(
         raise TableInputError(
             'Reports, groups and counts stand in columns of their own, the counts in "count"; rename one.'
         )
-    found = tallies_of(tables, column, mechanism, groups, counts, reading, progress)
+    found = tallies_of(tables, column, mechanism, groups, counts, progress)
     import pyarrow as pa  # tallies_of says what to install where it is missing
 
     listed = None if mechanism is None or not isinstance(mechanism.outputs, Names) else mechanism.outputs
@@ -145,11 +140,10 @@ def tally_of(
     column: str,
     mechanism: Procedure | None = None,
     counts: str | None = "count",
-    reading: Reading | None = None,
     progress: Progress | None = None,
 ) -> ReportCounts:
     """The same as a mapping from exact reports to counts."""
-    return tallies_of(tables, column, mechanism, (), counts, reading, progress).get((), ReportCounts())
+    return tallies_of(tables, column, mechanism, (), counts, progress).get((), ReportCounts())
 
 
 def tallies_of(
@@ -158,7 +152,6 @@ def tallies_of(
     mechanism: Procedure | None,
     by: Sequence[str],
     counts: str | None,
-    reading: Reading | None,
     progress: Progress | None,
 ) -> dict[Group, ReportCounts]:
     """For each group, as the tuple of its values, how often each report stands in some tables."""
@@ -170,18 +163,19 @@ def tallies_of(
     found: dict[Group, ReportCounts] = {} if by else {(): ReportCounts()}
     kinds: dict[str, str] = {}  # of the columns of groups
     for table in _apart(tables, [*by, column]):
-        where = f" of {os.path.basename(table)}" if isinstance(table, (str, os.PathLike)) else ""
-        said = _read(found, kinds, table, column, by, counts, grid, reading, where, progress, mechanism)
+        where = f" of {os.path.basename(table.what)}" if table.is_file else ""
+        said = _read(found, kinds, table, column, by, counts, grid, where, progress, mechanism)
         digest = one_digest(digest, said, TableInputError)
     for counted in found.values():
         counted.drawn_by = digest
     return found
 
 
-def names_in(table: Any, reading: Reading | None = None) -> list[str]:
+def names_in(given: Any) -> list[str]:
     """The names of the columns of a table."""
     _need_arrow()
-    source = without_values(lambda: open_table(table, again=False, reading=reading), UNREADABLE)
+    table = Table.of(given)
+    source = without_values(lambda: open_table(table.what, again=False, reading=table.reading), UNREADABLE)
     return [str(name) for name in source.names]
 
 
@@ -192,17 +186,17 @@ def _need_arrow() -> None:
         raise MissingExtraError.needing("Counting reports in tables needs PyArrow", "tables") from None
 
 
-def _apart(tables: Sequence[Any], columns: Sequence[str]) -> Iterator[Any]:
+def _apart(tables: Sequence[Any], columns: Sequence[str]) -> Iterator[Table]:
     """The tables, a folder as the files in it; those of Spark are refused, which counts them itself."""
-    for table in tables:
-        if any(kind.__module__.startswith("pyspark.sql") for kind in type(table).__mro__):
+    for table in map(Table.of, tables):
+        if any(kind.__module__.startswith("pyspark.sql") for kind in type(table.what).__mro__):
             listed = ", ".join(map(show, columns))
             raise TableInputError(
                 f"The reports of a Spark DataFrame are counted in its cluster, not here; write table.groupBy({listed}).count()"
                 ".toArrow(), and hand that to recover."
             )
-        if isinstance(table, (str, os.PathLike)) and os.path.isdir(table):
-            yield from table_files(Path(table))
+        if table.is_file and os.path.isdir(table.what):
+            yield from (replace(table, what=file) for file in table_files(Path(table.what)))
         else:
             yield table
 
@@ -210,19 +204,18 @@ def _apart(tables: Sequence[Any], columns: Sequence[str]) -> Iterator[Any]:
 def _read(
     found: dict[Group, ReportCounts],
     kinds: dict[str, str],
-    table: Any,
+    given: Table,
     column: str,
     by: Sequence[str],
     counts: str | None,
     grid: Grid | None,
-    reading: Reading | None,
     where: str,
     progress: Progress | None,
     mechanism: Procedure | None,
 ) -> str | None:
     """Count the reports of a table; the digest of the mechanism that it says drew them."""
-    table = held(table)
-    source = without_values(lambda: open_table(table, again=False, reading=reading), UNREADABLE)
+    table = held(given.what)
+    source = without_values(lambda: open_table(table, again=False, reading=given.reading), UNREADABLE)
     for name in (column, *by):
         if name not in source.names:
             listed = f"the columns are {', '.join(map(str, source.names))}"

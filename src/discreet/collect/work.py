@@ -12,7 +12,6 @@ import os
 import time
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -22,13 +21,13 @@ import numpy as np
 
 from ..engines.cluster import ParquetOnCluster
 from ..engines.guard import without_values
-from ..engines.held_file import HeldFile, held
-from ..engines.reading import Reading
+from ..engines.held_file import HeldFile
 from ..engines.sources import open_table
+from ..engines.table import Table
 from ..engines.table_source import TableSource
 from ..errors import PrivacyWarning, SourceError, TableInputError
 from ..exact.arithmetic import show
-from ..ledger.ledger import Answer, opened_ledger
+from ..ledger.ledger import Answer
 from ..progress import Progress, tell
 from ..randomness.provenance import says
 from ..randomness.source import FROM_SEED, Source, marked, warn_of_seed
@@ -59,24 +58,17 @@ class Work:
     progress: Progress | None
     file: HeldFile | None
     threads: int
-    reading: Reading  # as it was asked for, or as the file was admitted
     reported: Groups = field(default_factory=dict)  # what was drawn, once it was
     repeated: bool = False
     started: float = field(default_factory=time.monotonic)
 
     @classmethod
-    def of(cls, stack: ExitStack, table: Any, request: PerturbRequest, progress: Progress | None) -> Work:
+    def of(cls, table: Table, request: PerturbRequest, progress: Progress | None) -> Work:
         """The work that is asked for, with everything checked that can be before a row is read."""
-        charge, reading = None, request.reading
-        table = held(table)
+        charge, table = None, table.held()
         if request.charged is not None:
-            book = stack.enter_context(opened_ledger(request.charged.ledger))
-            charge = DatasetCharge.of(book, table, request, request.charged)
-            if charge.reading is not None:
-                if reading != Reading():
-                    raise TableInputError("An admitted file is read as it was admitted; leave out how to read it.")
-                reading = charge.reading
-        source = without_values(lambda: open_table(table, again=False, reading=reading), UNREADABLE)
+            charge, table = DatasetCharge.of(table, request, request.charged)
+        source = without_values(lambda: open_table(table.what, again=False, reading=table.reading), UNREADABLE)
         _bind(source, request, None if charge is None else charge.terms.unit)
         if isinstance(source, ParquetOnCluster) and request.source is not None:
             raise SourceError("Tasks of a cluster draw from the secure source of their own process; leave source out.")
@@ -85,8 +77,7 @@ class Work:
         np.empty(
             _HELD, dtype=np.uint8
         )  # freed at once: glibc then keeps what is freed up to this size for what is next
-        file = table if isinstance(table, HeldFile) else None
-        return cls(request, source, words, charge, progress, file, threads, reading)
+        return cls(request, source, words, charge, progress, table.file, threads)
 
     def notes(self) -> tuple[str, ...]:
         """The notes that go with the result."""

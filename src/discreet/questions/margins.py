@@ -42,7 +42,7 @@ def read_margins(given: Any, by: Sequence[str], domain: Domain, what: str = "mar
     known = [*by, *(h.column for h in domain.hierarchies)]
     try:
         listed = [given] if isinstance(given, str) else list(given)
-        margins = [_columns(margin, known) for margin in listed]
+        margins = [margin_of(margin, known) for margin in listed]
     except TypeError:
         raise ReleaseError(
             f'{what} = {show(given)} is not a list of margins; for example {what}=["sex", ["sex", "age"], []].'
@@ -66,7 +66,8 @@ def read_margins(given: Any, by: Sequence[str], domain: Domain, what: str = "mar
     return kept
 
 
-def _columns(given: Any, known: Sequence[str]) -> Margin:
+def margin_of(given: Any, known: Sequence[str]) -> Margin:
+    """One of them, where there are these columns."""
     if isinstance(given, str):
         if given in known:
             return (given,)

@@ -40,7 +40,16 @@ _RIGHT = {
     **dict.fromkeys(("keys", "keyset", "values", "labels"), 'domain={"sex": ["f", "m"]}'),
     **dict.fromkeys(("avg", "average"), 'mean="income:0..100000/100"'),
     **dict.fromkeys(
-        ("epsilon", "alpha", "rho"), "it where the question is asked, such as release(table, question, epsilon=1)"
+        ("epsilon", "alpha", "rho"), "it where the question is asked, such as town.release(table, question, epsilon=1)"
+    ),
+    **dict.fromkeys(("margins", "totals"), 'totals afterwards, for nothing: made.with_totals("sex", "total")'),
+    **dict.fromkeys(("confidence", "simultaneous"), 'it afterwards, for nothing: made.presented(confidence="0.9")'),
+    **dict.fromkeys(
+        ("dataset", "ledger"), 'it before the question: ledger["town"].release(table, question, epsilon=1)'
+    ),
+    **dict.fromkeys(
+        ("dates", "separator", "encoding", "decimal", "null", "sheet"),
+        'it where the table is: read("p.csv", separator=";")',
     ),
     **dict.fromkeys(
         ("unit", "relation", "public", "delta"), "it once, where the data set is created: they are its terms"

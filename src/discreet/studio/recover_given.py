@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 
 from .. import files
 from ..collect.tallying import ReportCounts, names_in, tallies_of
-from ..engines.reading import Reading
+from ..engines.table import read
 from ..errors import DiscreetError, RecoveryError
 from ..exact.arithmetic import show_above
 from ..exact.grid import Grid
@@ -231,16 +231,16 @@ def _counted(
         )
     first = body.decode("utf-8-sig", errors="replace").lstrip().partition("\n")[0]
     separator = next((mark for mark in "\t;" if mark in first), ",")
-    reading = Reading.of(separator=separator)
     with TemporaryDirectory() as folder:
         file = Path(folder) / "reports.csv"
         file.write_bytes(body)
-        names = tuple(names_in(file, reading))
+        table = read(file, separator=separator)
+        names = tuple(names_in(table))
         column, counts = chosen_columns(names, column, often, groups, None if m is None else m.outputs)
         columns = list(names) if len(names) > 1 else []
         if column is None:
             return Dropped(name="", told=f"The file has {listed(names)}. Which one has the reports?", columns=columns)
-        counted = tallies_of([file], column, m, groups, counts, reading, progress)
+        counted = tallies_of([table], column, m, groups, counts, progress)
     if len(counted) > _MOST_GROUPS:
         raise FieldRefusedError(
             f"This column has {len(counted)} different values. The studio recovers at most {_MOST_GROUPS} groups; "

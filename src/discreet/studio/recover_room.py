@@ -340,8 +340,9 @@ def code(asked: CodeForm) -> CodeReply:
     held, read = mechanisms.take(asked.mechanism, "mechanism"), reports.take(asked.reports, "file of reports")
     ordered = "" if asked.ordered is None else f", ordered={asked.ordered}"
     lines = ["import discreet as dt", "", f"m = {held.python or f'dt.load({asked.mechanism_file!r})'}"]
-    usual = {"by": None, "counts": "count" if "count" in read.names else None, "separator": ","}
+    usual = {"by": None, "counts": "count" if "count" in read.names else None}
     more = "".join(f", {name}={getattr(read, name)!r}" for name, value in usual.items() if getattr(read, name) != value)
-    lines += [f"counts = dt.tally({asked.file!r}, {read.column!r}, m{more})"]
+    file = repr(asked.file) if read.separator == "," else f"dt.read({asked.file!r}, separator={read.separator!r})"
+    lines += [f"counts = dt.tally({file}, {read.column!r}, m{more})"]
     lines += [f"found = dt.recover(counts, m{'' if read.by is None else f', by={read.by!r}'}{ordered})"]
     return CodeReply(python="\n".join([*lines, "print(found)"]))

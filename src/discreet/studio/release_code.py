@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .release_question import QuestionForm
 
-_OF_CALL = ("version", "part", "margins", "confidence", "simultaneous")
+_SHOWN = ("margins", "confidence", "simultaneous")  # which cost nothing
+_OF_CALL = ("version", "part", *_SHOWN)
 _USUAL: dict[str, Any] = {"version": "1", "counted": "units", "confidence": "0.95", "simultaneous": False}
 _WORDS = ("title", "source", "notes", "labels", "separator", "decimal")
 
@@ -23,16 +24,22 @@ def _said(asked: QuestionForm, question: dict[str, Any]) -> dict[str, Any]:
 
 def as_python(asked: QuestionForm, question: dict[str, Any], file: str) -> str:
     """The call of the library, and what writes its files."""
-    lines = [f"    {name}={value!r}," for name, value in _said(asked, question).items()]
+    said = {name: value for name, value in _said(asked, question).items() if name not in ("dataset", "ledger", *_SHOWN)}
+    lines = [f"    {name}={value!r}," for name, value in said.items()]
     words = {name: value for name, value in asked.presentation.model_dump().items() if value not in (None, [], {}, ".")}
     more = "".join(f", {name}={value!r}" for name, value in words.items())
+    totals = ", ".join(repr(margin or "total") for margin in asked.margins)
+    intervals = ", ".join(f"{name}={value!r}" for name, value in _said(asked, {}).items() if name in _SHOWN[1:])
+    shown = [f"made = made.with_totals({totals})"] if totals else []
+    shown += [f"made = made.presented({intervals})"] if intervals else []
     return "\n".join(
         [
             "import discreet as dt",
             "",
-            f"made = dt.release(\n    {file!r},",
+            f"made = dt.Ledger({asked.ledger!r})[{asked.dataset!r}].release(\n    {file!r},",
             *lines,
             ")",
+            *shown,
             f'made.save("released.csv"{more})',
         ]
     )

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
@@ -21,17 +21,19 @@ from ..exact.arithmetic import parse_exact, show, show_amount
 from ..exact.code_lists import has_code_lists
 from ..exact.concentrated import read_rho
 from ..exact.level import Level
-from ..ledger.ledger import Ledger
 from ..present.views import View, plain
 from ..questions.margins import read_margins
 from ..questions.predicate import find_column, parse, unknown_column
 from ..questions.question import Question
+from ..tables.ask.asked import check_adds_up
+from ..tables.dataset import DataSet
+from ..tables.ledger import Ledger
 from ..tables.publish.error_statement import PEOPLE, error_sentences, error_table
 from ..tables.publish.expected_errors import GROUPS
 from ..tables.publish.presentation import Presentation, PresentationParts
 from ..tables.publish.previews import Preview
 from ..tables.publish.readings import Confidence
-from ..tables.release import preview, release
+from ..tables.publish.released import Release
 from ..tables.saved.release_files import contents_of
 from ..tables.totals.margin_rows import names_to_label
 from .field_words import FieldRefusedError, in_fields
@@ -51,6 +53,7 @@ _KINDS = {
 }
 _TIMES = [Fraction(2) ** k for k in range(-3, 4)]  # around the epsilon that was chosen
 _SMALLEST = 5  # groups that are named
+Shown = TypeVar("Shown", Release, Preview)
 Kind = Literal["csv", "spreadsheet", "json", "html", "zip"]
 
 
@@ -166,15 +169,21 @@ def _parts(asked: QuestionForm) -> dict[str, Any]:
 
 
 def _terms(asked: QuestionForm) -> dict[str, Any]:
-    """Of which data set it is asked, at which level, and how the table is shown: the same for a preview and for the release."""
-    names = ("dataset", "epsilon", "rho", "version", "part", "margins")
-    return {name: getattr(asked, name) for name in (*names, "confidence", "simultaneous")}
+    """At which level it is asked, and of what: the same for a preview and for the release."""
+    return {name: getattr(asked, name) for name in ("epsilon", "rho", "version", "part")}
 
 
-def _words(asked: QuestionForm, question: Question, book: Ledger) -> PresentationParts:
+def _shown(asked: QuestionForm, made: Shown) -> Shown:
+    """A release or a preview with the totals and intervals that the page asks for."""
+    return made.with_totals(*asked.margins).presented(confidence=asked.confidence, simultaneous=asked.simultaneous)
+
+
+def _words(asked: QuestionForm, question: Question, town: DataSet) -> PresentationParts:
     """Words and marks of the files; what could not be written is refused before anything is paid."""
     words: PresentationParts = asked.presentation.model_dump()  # type: ignore[assignment]
-    Presentation.of(names_to_label(asked.margins, question, book.terms(asked.dataset).unit), **words)
+    Presentation.of(names_to_label(asked.margins, question, town.terms.unit), **words)
+    Confidence.of(asked.confidence, asked.simultaneous)
+    check_adds_up(question, read_margins(asked.margins, question.by, question.domain))
     return words
 
 
@@ -182,27 +191,28 @@ def _words(asked: QuestionForm, question: Question, book: Ledger) -> Presentatio
 
 
 @contextmanager
-def _asked(request: Request, asked: QuestionForm) -> Iterator[tuple[Place, Path, Ledger]]:
-    """The file and the ledger that a question is about. What is refused is refused at the field to blame, where one is."""
+def _asked(request: Request, asked: QuestionForm) -> Iterator[tuple[Place, Path, DataSet]]:
+    """The file and the data set that a question is about. What is refused is refused at the field to blame, where one is."""
     if has_code_lists(asked.domain):  # before anything is tried: no file of this machine is read by its name
         raise TableInputError(
             "A page declares its keys themselves and names no file; use a code list with discreet release --domain."
         )
     place = place_of(request)
     path = place.tables.take(asked.table, "file")
-    with Ledger.existing(place.ledger(asked.ledger)) as book:
+    with Ledger(place.ledger(asked.ledger)) as ledger:
+        town = ledger[asked.dataset]
         try:
-            yield place, path, book
+            yield place, path, town
         except DiscreetError as error:
-            field = _blamed(asked, book, error)
+            field = _blamed(asked, town, error)
             raise error if field is None else FieldRefusedError(str(field[1]), field=field[0]) from None
 
 
-def _blamed(asked: QuestionForm, book: Ledger, error: DiscreetError) -> tuple[str, DiscreetError] | None:
+def _blamed(asked: QuestionForm, town: DataSet, error: DiscreetError) -> tuple[str, DiscreetError] | None:
     """The field that is wrong by itself, with what is wrong: each is tried alone, so that no wording decides."""
     if isinstance(error, BudgetError):
         return "epsilon" if asked.rho is None else "rho", error
-    for field, attempt in _attempts(asked, book):
+    for field, attempt in _attempts(asked, town):
         try:
             attempt()
         except DiscreetError as own:
@@ -210,16 +220,16 @@ def _blamed(asked: QuestionForm, book: Ledger, error: DiscreetError) -> tuple[st
     return None
 
 
-def _columns(asked: QuestionForm, book: Ledger) -> list[str]:
+def _columns(asked: QuestionForm, town: DataSet) -> list[str]:
     try:
-        admission = book.admission(asked.dataset, asked.version)
+        admission = town.ledger.book.admission(town.name, asked.version)
     except DiscreetError:
         return []
     return [] if admission is None else list(admission.columns)
 
 
-def _attempts(asked: QuestionForm, book: Ledger) -> Iterator[tuple[str, Callable[[], Any]]]:
-    columns = _columns(asked, book)
+def _attempts(asked: QuestionForm, town: DataSet) -> Iterator[tuple[str, Callable[[], Any]]]:
+    columns = _columns(asked, town)
     if asked.rho is not None:
         yield "rho", lambda: read_rho(asked.rho)
     elif asked.epsilon is not None:
@@ -235,7 +245,7 @@ def _attempts(asked: QuestionForm, book: Ledger) -> Iterator[tuple[str, Callable
     yield "margins", lambda: read_margins(asked.margins, question.by, question.domain)
     words = asked.presentation
     for name in ("title", "source", "notes", "labels", "decimal", "separator"):
-        known = names_to_label(asked.margins, question, book.terms(asked.dataset).unit)
+        known = names_to_label(asked.margins, question, town.terms.unit)
         one: Any = {name: getattr(words, name), **({"decimal": words.decimal} if name == "separator" else {})}
         yield f"presentation.{name}", lambda known=known, one=one: Presentation.of(known, **one)  # type: ignore[misc]
 
@@ -266,8 +276,10 @@ def _check_keys(column: str, domain: dict[str, Any] | None, columns: list[str]) 
 @as_job()
 def expect(request: Request, asked: QuestionForm) -> ExpectReply:
     """How far off each report must be expected to be; nothing is drawn, nothing charged."""
-    with _asked(request, asked) as (_, path, book):
-        expected = preview(path, Question(**_parts(asked)), ledger=book, progress=under_way(), **_terms(asked))
+    with _asked(request, asked) as (_, path, town):
+        expected = _shown(
+            asked, town.preview(Question(**_parts(asked)), table=path, progress=under_way(), **_terms(asked))
+        )
     table = _table_reply(expected.view())
     notes = [in_fields(note) for note in table.notes]
     limits = [
@@ -294,7 +306,7 @@ def _smallest(expected: Preview) -> list[str]:
 @as_job()
 def curve(request: Request, asked: QuestionForm) -> CurveReply:
     """The same at several epsilons, or rhos, around the one that was chosen."""
-    with _asked(request, asked) as (_, path, book):
+    with _asked(request, asked) as (_, path, town):
         question, terms = Question(**_parts(asked)), _terms(asked)
         given, rho = terms.pop("epsilon"), terms.pop("rho")
         if rho is None:
@@ -305,8 +317,8 @@ def curve(request: Request, asked: QuestionForm) -> CurveReply:
         found = []
         for times in _TIMES:
             asked_for: dict[str, Any] = {measure: chosen if times == 1 else near * times}
-            shown = preview(path, question, ledger=book, progress=under_way(), **asked_for, **terms)
-            found.append((float(near * times), shown.record, times == 1))
+            expected = town.preview(question, table=path, progress=under_way(), **asked_for, **terms)
+            found.append((float(near * times), _shown(asked, expected).record, times == 1))
     return CurveReply(measure=measure, points=_points(found))
 
 
@@ -332,10 +344,11 @@ def _points(found: list[tuple[float, Any, bool]]) -> list[PointReply]:
 @as_job()
 def before(request: Request, asked: QuestionForm) -> PriceReply:
     """What is asked once before anything is paid: the price, and what may be a mistake in the question."""
-    with _asked(request, asked) as (_, path, book):
+    with _asked(request, asked) as (_, path, town):
         question = Question(**_parts(asked))
-        _words(asked, question, book)
-        check = preview(path, question, ledger=book, check=True, progress=under_way(), **_terms(asked)).check
+        _words(asked, question, town)
+        expected = town.preview(question, table=path, check=True, progress=under_way(), **_terms(asked))
+        check = _shown(asked, expected).check
     assert check is not None
     found = [
         FoundReply(what=f.what, where=f.where, found=f.found, proposal=in_fields(f.proposal), to_correct=f.to_correct)
@@ -361,13 +374,14 @@ def before(request: Request, asked: QuestionForm) -> PriceReply:
 @as_job()
 def ask(request: Request, asked: QuestionForm) -> ReleaseReply:
     """Count, charge, draw and store: then it may be published. Once begun it goes on to its end, since it is paid for."""
-    with _asked(request, asked) as (place, path, book):
+    with _asked(request, asked) as (place, path, town):
         parts = _parts(asked)
         question = Question(**parts)
-        words = _words(asked, question, book)
+        words = _words(asked, question, town)
         # whoever asks has seen the comparison before, and the record says that there was one
-        made = release(path, question, ledger=book, confirm=lambda check: True, **_terms(asked)).presented(**words)
-        left = str(book.balance(asked.dataset, asked.part).left)
+        made = town.release(path, question, confirm=lambda check: True, **_terms(asked))
+        made = _shown(asked, made).presented(**words)
+        left = str(town.balance(asked.part).left)
     view, name = made.view(), place.made.put(made)
     file = place.draft.file or "people.csv"
     code = {"python": as_python(asked, parts, file), "command": as_command(asked, parts, file)}

@@ -16,16 +16,17 @@ from fastapi import APIRouter, HTTPException, Request
 from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 
+from ..engines.table import read
 from ..errors import DiscreetError, TableInputError
 from ..exact.code_lists import read_code_list
 from ..exact.concentrated import epsilon_above
-from ..ledger.ledger import Ledger
 from ..ledger.promise import TWICE, TWICE_RHO, Odds
 from ..ledger.terms import cautions, terms_given
 from ..planning.many_tables import CONCENTRATED, PURE, plan_tables
 from ..tables.count import admitting
 from ..tables.count.findings import Finding
 from ..tables.count.first_rows import first_rows, misread_option
+from ..tables.ledger import Ledger
 from . import town
 from .field_words import FieldRefusedError, in_fields
 from .jobs import as_job, under_way
@@ -241,7 +242,7 @@ def look(request: Request, asked: ProfileForm) -> ProfileReply:
     path = place_of(request).tables.take(asked.table, "file")
     way = asked.way.model_dump()
     try:
-        found = admitting.profile(path, unit=asked.unit, codes=asked.codes, progress=under_way(), **way)
+        found = admitting.profile(read(path, **way), unit=asked.unit, codes=asked.codes, progress=under_way())
     except TableInputError as error:
         if not error.remedies:
             raise _placed(error, way) from None
@@ -303,16 +304,13 @@ def admit(request: Request, asked: AdmissionForm) -> ProfileReply:
     """All checks of the file's content, once; then questions may be asked about it."""
     place = place_of(request)
     path = place.tables.take(asked.table, "file")
-    with Ledger.existing(place.ledger(asked.ledger)) as book:
+    with Ledger(place.ledger(asked.ledger)) as ledger:
         try:
-            report = admitting.admit(
-                path,
-                dataset=asked.dataset,
-                ledger=book,
+            report = ledger[asked.dataset].admit(
+                read(path, **asked.way.model_dump()),
                 version=asked.version,
                 codes=asked.codes,
                 progress=under_way(),
-                **asked.way.model_dump(),
             )
         except TableInputError as error:
             refused = getattr(error, "report", None)
@@ -336,9 +334,9 @@ def accounts(request: Request, asked: LedgerForm) -> AccountsReply:
 def _accounts(path: Path) -> AccountsReply:
     if not path.exists():
         return AccountsReply(accounts=[])
-    with Ledger.existing(path) as book:
-        listed = book.balances().accounts
-        versions = {terms.name: [each.version for each in book.admissions(terms.name)] for terms, _ in listed}
+    with Ledger(path) as ledger:
+        listed = ledger.balances().accounts
+        versions = {terms.name: [each.version for each in ledger.book.admissions(terms.name)] for terms, _ in listed}
     return AccountsReply(
         accounts=[
             AccountReply(

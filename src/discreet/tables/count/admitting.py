@@ -7,23 +7,22 @@ be read but looks like a mistake is a finding, and a serious one keeps a file fr
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from ...engines.cluster import ParquetOnCluster
-from ...engines.dates import Dates
 from ...engines.duckdb import names_in
 from ...engines.guard import Guarded
-from ...engines.held_file import EXCEL, HeldFile, KnownByBytes, held
+from ...engines.held_file import EXCEL, HeldFile
 from ...engines.reading import Reading
 from ...engines.sources import TableSource, open_table
+from ...engines.table import Table
 from ...errors import MissingExtraError, TableInputError
 from ...exact.arithmetic import show
-from ...ledger.ledger import Admission, Ledger, opened_ledger
+from ...ledger.ledger import Admission
+from ...ledger.ledger import Ledger as Book
 from ...present.views import Result, View
 from ...progress import Progress
 from ...questions.domain import FORMAT, VERSION, Domain, declared_columns
@@ -131,14 +130,6 @@ class Profile(Result):
 def profile(
     table: Any,
     *,
-    encoding: str = "utf-8",
-    separator: str | None = None,
-    decimal: str | None = None,
-    quote: str = '"',
-    null: str | Sequence[str] = (),
-    sheet: str | None = None,
-    header_row: int = 1,
-    dates: Dates = (),
     domain: Any = None,
     sum: Any = None,
     unit: str | None = None,
@@ -147,148 +138,92 @@ def profile(
 ) -> Profile:
     """Profile a file or a table that you hold: its columns, what is missing, and what may be misread.
 
-        encoding    how characters are written: utf-8, latin-1, cp1252 and others of one byte each
-        separator   what stands between fields: ";", "|", tab; by default what the name of the file says
-        decimal     the decimal mark of numbers: "." or ","
-        quote       the quotation mark around fields, or none
-        null        words for missing values, separated by commas: "NA,-,..". Also a list of them
-        sheet       the sheet of an Excel file, where it has several
-        header_row  the line of a text file, or row of a sheet, that holds the names of the columns
-        dates       columns of dates with their form, "born:dd.mm.yyyy": from then on they are compared as dates. Also
-                    {"born": "dd.mm.yyyy"}
         domain      declared groups, which are compared with what is there
         sum         bounds of columns, which are compared, too. {"income": Grid(0, 100000, 100)}, or texts
         unit        the column that identifies a person; by default a row is a person
         codes       columns of codes: what looks like a number there is not one
 
-    No bounds are ever proposed from the data. The result's `domain()` holds keys to start from, marked as learned from the data.
+    How a file is read is said with `read`. No bounds are ever proposed from the data. The result's `domain()` holds keys to start
+    from, marked as learned from the data.
 
     >>> import pyarrow
     >>> profile(pyarrow.table({"town": ["a", "b", None]}))
     <Profile a table: 3 rows, 1 column. For you alone, not for publication.>
     """
-    reading = Reading.of(
-        encoding=encoding,
-        separator=separator,
-        decimal=decimal,
-        quote=quote,
-        null=null,
-        sheet=sheet,
-        header_row=header_row,
-        dates=dates,
-    )
-    return examined(table, reading, domain, unit, progress, sums=read_sums(sum), codes=codes)
+    return examined(Table.of(table).opened(), domain, unit, progress, sums=read_sums(sum), codes=codes)
 
 
-def admit(
-    table: Any,
-    *,
+def admitted(
+    book: Book,
     dataset: str,
-    ledger: Ledger | str,
-    version: str = "1",
-    encoding: str = "utf-8",
-    separator: str | None = None,
-    decimal: str | None = None,
-    quote: str = '"',
-    null: str | Sequence[str] = (),
-    sheet: str | None = None,
-    header_row: int = 1,
-    dates: Dates = (),
+    table: Table,
+    version: str,
+    *,
     domain: Any = None,
     sum: Any = None,
     codes: Sequence[str] = (),
     supersedes: str | None = None,
     progress: Progress | None = None,
 ) -> Profile:
-    """Admit a file as a version of a data set: its content is checked, with a report for you alone; then others may ask about it.
-
-        supersedes  the version that this one corrects. Where the terms declare parts, it may move people from one to another: from
-                    then on everything that is charged counts for all of them
-
-    How it is read and what it is compared with is said as for `profile`. Returns the report. A grave finding refuses the file;
-    the report is the error's `report`.
-
-    >>> import discreet as dt
-    >>> from pathlib import Path
-    >>> size = Path("people.csv").write_text("district,ill\\nnorth,yes\\nsouth,no\\n")
-    >>> ledger = dt.Ledger("budget.db")
-    >>> terms = ledger.create("town", budget="1", relation="add-remove")
-    >>> dt.admit("people.csv", dataset="town", ledger=ledger, version="2026").names
-    ('district', 'ill')
-    """
-    if not isinstance(table, (str, os.PathLike, KnownByBytes)):
-        raise TableInputError(
-            "A file is admitted by its path; a table in memory is admitted by the call that releases it."
-        )
-    reading = Reading.of(
-        encoding=encoding,
-        separator=separator,
-        decimal=decimal,
-        quote=quote,
-        null=null,
-        sheet=sheet,
-        header_row=header_row,
-        dates=dates,
-    )
-    with opened_ledger(ledger) as book:
-        terms, file = book.terms(dataset), table if isinstance(table, KnownByBytes) else HeldFile(Path(table))
-        digest = file.digest()  # what is examined is what was hashed
-        if file.separator is not None:  # from here on another name of these bytes is no other reading of them
-            reading = replace(reading, separator=reading.separator or file.separator)
-        report = examined(file, reading, domain, terms.unit, progress, sums=read_sums(sum), codes=codes)
-        with book.consult(dataset) as said:
-            admissions = said.admissions()
-        known = {*report.names, *(name for earlier in admissions for name in earlier.columns)}
-        report = replace(report, findings=(*report.findings, *about_public(terms, known)))
-        if report.grave:
-            where = {f: f" (in {report.place} {places_of(f)})" if f.places else "" for f in report.grave}
-            reasons = "; ".join(f"Column {show(f.column)}: {f.what}{where[f]}, {f.advice}" for f in report.grave)
-            raise TableInputError(f"{show(file.name)} was not admitted. {reasons}.", report=report)
+    """Admit a file or a table in memory as a version of a data set; a grave finding refuses it, with the report."""
+    terms, table = book.terms(dataset), table.opened().separated()
+    digest, file = table.digest(), table.known  # what is examined is what was hashed
+    report = examined(table, domain, terms.unit, progress, sums=read_sums(sum), codes=codes)
+    with book.consult(dataset) as said:
+        admissions = said.admissions()
+    known = {*report.names, *(name for earlier in admissions for name in earlier.columns)}
+    report = replace(report, findings=(*report.findings, *about_public(terms, known)))
+    name = "The table in memory" if file is None else show(file.name)
+    if report.grave:
+        where = {f: f" (in {report.place} {places_of(f)})" if f.places else "" for f in report.grave}
+        reasons = "; ".join(f"Column {show(f.column)}: {f.what}{where[f]}, {f.advice}" for f in report.grave)
+        raise TableInputError(f"{name} was not admitted. {reasons}.", report=report)
+    if file is not None:
         file.check_unchanged("admit it when it is complete")
-        for earlier in admissions:
-            if earlier.version != version and said.is_admitted(earlier, digest):
-                report = replace(report, findings=(*report.findings, _admitted_before(earlier, file, reading)))
-        named = [find_column(name, report.names) or name for name in codes]
-        book.note_admission(
-            dataset,
-            version,
-            data=digest,
-            reading=reading.to_dict(),
-            columns=report.names,
-            codes=named,
-            supersedes=supersedes,
-            parts_as=None if terms.parts is None else parts_reading(file, terms.parts, reading),
-        )
+    for earlier in admissions:
+        if earlier.version != version and said.is_admitted(earlier, digest):
+            report = replace(report, findings=(*report.findings, _admitted_before(earlier, name, table)))
+    named = [find_column(column, report.names) or column for column in codes]
+    book.note_admission(
+        dataset,
+        version,
+        data=digest,
+        reading=table.reading.to_dict(),
+        columns=report.names,
+        codes=named,
+        supersedes=supersedes,
+        parts_as=None if terms.parts is None else parts_reading(table.what, terms.parts, table.reading),
+    )
     return report
 
 
-def _admitted_before(earlier: Admission, file: KnownByBytes, reading: Reading) -> Finding:
-    """That this very file has a version already: under a second one every question would be charged again. Read in the same way it
+def _admitted_before(earlier: Admission, name: str, table: Table) -> Finding:
+    """That this very table has a version already: under a second one every question would be charged again. Read in the same way it
     is refused, and in another way told."""
-    if dict(earlier.reading) == reading.to_dict():
+    kind = "file" if table.is_file else "table"
+    if dict(earlier.reading) == table.reading.to_dict():
         raise TableInputError(
-            f"{show(file.name)} was admitted before, as version {show(earlier.version)}, and is the same file: ask about that "
+            f"{name} was admitted before, as version {show(earlier.version)}, and is the same {kind}: ask about that "
             "version. Under another one the same answers would be charged again. Nothing was changed."
         )
     advice = "questions about this version are charged anew: use it only where that one was read wrongly"
-    return Finding("", f"the file of version {earlier.version}, read in another way", 1, (), advice)
+    return Finding("", f"the {kind} of version {earlier.version}, read in another way", 1, (), advice)
 
 
 def examined(
-    table: Any,
-    reading: Reading,
+    given: Table,
     domain: Any,
     unit: str | None,
     progress: Progress | None = None,
     sums: Mapping[str, SumOf] = MappingProxyType({}),
     codes: Sequence[str] = (),
 ) -> Profile:
-    """The same for a reading that was made before, of all columns."""
+    """The same of a table that was opened before, of all columns."""
     try:
         import pyarrow  # noqa: F401  # what hands tables over
     except ImportError:
         raise MissingExtraError.needing("Looking at tables needs DuckDB and PyArrow", "tables") from None
-    table = held(table)
+    table, reading, file = given.what, given.reading, given.file
     if isinstance(table, ParquetOnCluster):
         if domain is not None or sums:
             raise TableInputError(
@@ -296,7 +231,6 @@ def examined(
                 "with what is there by preview(check=True)."
             )
         return _by_columns(table, reading, unit)
-    file = table if isinstance(table, HeldFile) else None
     source = open_table(table, again=True, reading=replace(reading, dates=()), progress=progress)
     names, untyped = list(source.names), bool(source.untyped) and file is not None
     if untyped:

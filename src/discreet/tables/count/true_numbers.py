@@ -1,13 +1,10 @@
-"""The table of a question: whether it is the file that was admitted, and what one pass over it found, the true numbers that noise
-is then added to. All of it is private."""
+"""What one pass over the table of a question found: the true numbers that noise is then added to. All of it is private."""
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,70 +12,15 @@ from numpy.typing import NDArray
 from ...engines.cluster import ParquetOnCluster
 from ...engines.count_sql import Counts, Sums
 from ...engines.duckdb import count_each
-from ...engines.held_file import KnownByBytes
-from ...engines.reading import Reading
+from ...engines.table import Table
 from ...errors import ReleaseError
 from ...exact.arithmetic import show
-from ...ledger.entries import Consulted
-from ...ledger.ledger import Admission, Ledger, Terms
+from ...ledger.ledger import Terms
 from ...progress import Progress
 from ...questions.question import Question
 from ..draw.measures import Measure, change_of
 
 Indices = NDArray[np.int64]
-_MOST_VERSIONS = 10  # named in a message
-
-
-def admission_for(ledger: Ledger, file: KnownByBytes, dataset: str, version: str) -> Admission:
-    """How this very file was admitted; one that was not is refused with the command that admits it."""
-    with ledger.consult(dataset) as said:
-        admission = said.admission(version)
-    return check_admitted(ledger, said, file, version, admission)
-
-
-def check_admitted(
-    book: Ledger, said: Consulted, file: KnownByBytes, version: str, admission: Admission | None
-) -> Admission:
-    """The same where the ledger was consulted before; `admission` is what it said of the version. From here on nothing is read of
-    the file but what was hashed.
-
-    The command reads the file as the version that was admitted, or else the last one, was read.
-    """
-    dataset = said.terms.name
-    admitted = book.admissions(dataset) if admission is None else [admission]
-    like = admitted[-1:]
-    options = "".join(
-        _reading_of(each, file).options() + (f" --codes {shlex.quote(','.join(each.codes))}" if each.codes else "")
-        for each in like
-    )
-    words = [str(file.path), "--dataset", dataset, "--ledger", book.place]
-    how = f"discreet admit {shlex.join(words)}{options} --version"
-    if admission is None:
-        not_admitted = f"Version {show(version)} of {show(dataset)} was not admitted, and nothing was charged."
-        same = versions_of(said, admitted, file.digest())
-        if same:  # under another name its answers would be charged again
-            raise ReleaseError(
-                f"{not_admitted} This very file was admitted as version {show(same[-1])}: say --version {shlex.quote(same[-1])}"
-            )
-        others = f" Admitted versions, from other files: {_some_versions(admitted)}." if admitted else ""
-        raise ReleaseError(f"{not_admitted}{others} Whoever holds the file runs: {how} {shlex.quote(version)}")
-    if not said.is_admitted(admission, file.digest()):
-        raise ReleaseError(
-            f"{show(file.name)} is not the file that was admitted as version {show(version)} of {show(dataset)}; "
-            f"nothing was charged. Give that one, or admit this one under a new version: {how} {shlex.quote(version + '-revised')}"
-        )
-    return admission
-
-
-def _reading_of(admission: Admission, file: KnownByBytes) -> Reading:
-    """How a version was read, without the separator where the name of this file says it."""
-    reading = Reading.from_dict(admission.reading)
-    return replace(reading, separator=None) if reading.separator == file.separator else reading
-
-
-def versions_of(said: Consulted, admitted: Sequence[Admission], data: str) -> list[str]:
-    """The versions, of those admitted, whose file had this digest."""
-    return [each.version for each in admitted if said.is_admitted(each, data)]
 
 
 def check_part_has_rows(terms: Terms, part: str | None, numbers: TrueNumbers) -> None:
@@ -89,12 +31,6 @@ def check_part_has_rows(terms: Terms, part: str | None, numbers: TrueNumbers) ->
             "write the part as the data do (discreet profile shows how); if it is meant as it stands, confirm it: "
             "--yes, or confirm= in Python."
         )
-
-
-def _some_versions(admitted: Sequence[Admission]) -> str:
-    names = [show(each.version) for each in admitted]
-    more = f"{len(names) - _MOST_VERSIONS} earlier ones and " if len(names) > _MOST_VERSIONS else ""
-    return f"{more}{', '.join(names[-_MOST_VERSIONS:])}"
 
 
 @dataclass(frozen=True)
@@ -167,9 +103,8 @@ class TrueNumbers:
 def counted_for(
     question: Question,
     terms: Terms,
-    table: Any,
+    table: Table,
     progress: Progress | None,
-    reading: Reading | None,
     vouched: bool,
     part: str | None = None,
 ) -> TrueNumbers:
@@ -177,7 +112,7 @@ def counted_for(
     conditions = [statistic for statistic in question.statistics if not statistic.of_values]
     values = [statistic for statistic in question.statistics if statistic.of_values]
     of_some = [statistic for statistic in conditions if statistic.taken_over is not None]
-    count = table.counted if isinstance(table, ParquetOnCluster) else partial(count_each, table)
+    count = table.what.counted if isinstance(table.what, ParquetOnCluster) else partial(count_each, table.what)
     counted = count(
         predicates=[*(each.counted for each in conditions), *(each.taken_over for each in of_some)] or [None],
         by=list(question.by),
@@ -188,7 +123,7 @@ def counted_for(
         max_rows=question.max_rows,
         other=question.pool_other,
         progress=progress,
-        reading=reading,
+        reading=table.reading,
         vouched=vouched,
         sums=[statistic.sum_of(change_of(statistic, terms)[1]) for statistic in values],
         part=None if part is None or terms.parts is None else (terms.parts, part),

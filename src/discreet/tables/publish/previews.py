@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from ...exact.aliases import Rational
 from ...exact.positions import positions
 from ...present.views import Result, View, one_line, plain
+from ...questions.margins import read_margins
+from ..ask.asked import check_adds_up
 from ..count.question_check import QuestionCheck
 from .error_statement import PEOPLE, error_sentences, error_table, range_of
 from .released import asked_in_words, charged_words, key_for_people, measure_of
@@ -30,9 +33,31 @@ class Preview(Result):
     """
 
     lines: tuple[Mapping[str, Any], ...]
-    record: Mapping[str, Any]
+    sheet: Sheet
     check: QuestionCheck | None = None  # for whoever holds the data alone, where it was asked for
-    advice: str | None = None  # what would count all groups of a unit, or make totals more accurate at the same price
+
+    @property
+    def record(self) -> Mapping[str, Any]:
+        """What the record of the release will say, without its answer."""
+        return self.sheet.record
+
+    @property
+    def advice(self) -> str | None:
+        """What would count all groups of a unit, or make these totals more accurate at the same price."""
+        return self.sheet.advice
+
+    def with_totals(self, *margins: str | Sequence[str]) -> Preview:
+        """The same with the errors of totals, which `with_totals` of the release will have."""
+        question = self.sheet.question
+        asked = read_margins([*self.sheet.margins, *margins], question.by, question.domain)
+        check_adds_up(question, asked)
+        return preview_of(self.sheet.shown(asked, self.sheet.confidence), self.check)
+
+    def presented(self, *, confidence: Rational | None = None, simultaneous: bool | None = None) -> Preview:
+        """The same with other intervals, as `presented` of the release will have them."""
+        return preview_of(
+            self.sheet.shown(self.sheet.margins, self.sheet.confidence.changed(confidence, simultaneous)), self.check
+        )
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each group and statistic."""
@@ -126,7 +151,7 @@ def preview_of(sheet: Sheet, check: QuestionCheck | None = None) -> Preview:
             dict(zip(question.by, key, strict=True)) | named | pairs | expected[size]
             for key, size in zip(question.cells, sheet.sizes.tolist(), strict=True)
         ]
-    return Preview(tuple(lines), sheet.record, check, sheet.advice)
+    return Preview(tuple(lines), sheet, None if check is None else replace(check, advice=sheet.advice))
 
 
 def _expected(sheet: Sheet, k: int, size: int) -> dict[str, Any]:

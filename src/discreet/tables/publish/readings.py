@@ -76,6 +76,13 @@ class Confidence:
             )
         return cls(level, simultaneous)
 
+    def changed(self, confidence: object = None, simultaneous: object = None) -> Confidence:
+        """The same but for what is said."""
+        return Confidence.of(
+            self.level if confidence is None else confidence,
+            self.simultaneous if simultaneous is None else simultaneous,
+        )
+
     def other(self) -> Confidence:
         """The same level in the other sense."""
         return Confidence(self.level, not self.simultaneous)

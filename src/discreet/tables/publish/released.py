@@ -17,11 +17,11 @@ from ...exact.arithmetic import show, show_amount
 from ...present.views import Result, View, one_line, plain
 from ...present.words import csv_lines, text
 from ...questions.domain import declared_key
-from ...questions.margins import OF_TOTALS, TOTAL
+from ...questions.margins import OF_TOTALS, TOTAL, margin_name, margin_of
 from ...questions.question import MISSING
 from ...questions.statistic import ADDED
 from .presentation import Presentation, PresentationParts, labelled
-from .readings import Column, as_list
+from .readings import Column, Confidence, as_list
 
 if TYPE_CHECKING:
     from ..saved.differences import Difference
@@ -174,18 +174,81 @@ class Release(Result):
         """Title, labels, source and notes of the page, separator of the CSVs, decimal mark of both."""
         return Presentation.of_record(self.record)
 
-    def presented(self, **words: Unpack[PresentationParts]) -> Release:
-        """The same release with words of your own on its page, and with other marks in its CSVs. They cost nothing.
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Release:
+        """A saved release, by its record (the .json): totals and other intervals of it cost nothing. `check_release` says whether
+        it holds."""
+        from ..saved.saved_release import Saved
 
-        title      the heading of the page; it is published as you write it, as are notes: no number from the data belongs there
-        source     where the data come from. "Register of residents, 1 January 2026"
-        notes      a text, or a list of texts, for the reader of the page
-        labels     what the page calls columns and statistics. {"sex": "Sex at birth"}
-        separator  what separates the fields of the CSVs. "," or ";", "|" or "tab"; ";" beside a decimal comma
-        decimal    the decimal mark of the CSVs, and of the numbers on the page. "." or ","
+        return cls._rebuilt(Saved.read(path).record)
+
+    @classmethod
+    def _rebuilt(cls, record: Mapping[str, Any], **other: Any) -> Release:
+        """A release made again from a record, with some other fields."""
+        from .rebuilding import rebuild
+        from .record import METHOD
+
+        if record.get("method") != METHOD:
+            raise ReleaseError(
+                f"Its numbers were made by method {show(record.get('method'))}, and this is method {METHOD}: use "
+                f"discreet {show(record.get('discreet'))}."
+            )
+        return rebuild({**record, **other}).release
+
+    def with_totals(self, *margins: str | Sequence[str]) -> Release:
+        """The same release with totals, which its page, CSVs and record have from then on: "sex", ["sex", "district"], or "total"
+        for all together. They cost nothing: the reports are fitted to whole numbers that add up, all totals together, and
+        those that were measured give theirs.
+
+        >>> import discreet as dt, pyarrow as pa
+        >>> town = dt.Ledger("budget.db").create("town", budget="1", relation="add-remove")
+        >>> people = pa.table({"ill": ["yes", "no", "no"] * 20})
+        >>> made = town.release(people, by="ill", domain={"ill": ["yes", "no"]}, epsilon="1/2").with_totals("total")
+        >>> made.totals("total")[0]["total"] == sum(made.columns["published"])
+        True
         """
-        asked = Presentation.of(labelled(self.record), **words)
-        return replace(self, record={**self.record, "presentation": asked.to_dict()})
+        return self._rebuilt(self.record, margins=[*self.record["margins"], *margins])
+
+    def totals(self, margin: str | Sequence[str]) -> list[dict[str, Any]]:
+        """The rows of one set of totals: those that the release has, or would have with it."""
+        containers = (entry["column"] for entry in self.record["question"]["domain"]["containers"])
+        wanted = frozenset(margin_of(margin, [*self.record["by"], *containers]))
+        known = {frozenset(columns): margin_name(tuple(columns)) for columns in self._total_columns}
+        return self.margins[known[wanted]] if wanted in known else self.with_totals(margin).totals(margin)
+
+    @property
+    def _total_columns(self) -> list[Sequence[str]]:
+        """By which columns it has totals: those that were asked for, and those that were measured, without the cells."""
+        return [*self.record["margins"], *(tier["by"] for tier in self.record["measured"][:-1])]
+
+    def presented(
+        self,
+        *,
+        confidence: Rational | None = None,
+        simultaneous: bool | None = None,
+        **words: Unpack[PresentationParts],
+    ) -> Release:
+        """The same release with other intervals, words of your own on its page, or other marks in its CSVs. They cost nothing.
+
+            confidence    how often the intervals cover. "0.95"
+            simultaneous  make all intervals of the release cover at once, with that confidence, rather than each by itself
+            title         the heading of the page; it is published as you write it, as are notes: put no number from the data in it
+            source        where the data come from. "Register of residents, 1 January 2026"
+            notes         a text, or a list of texts, for the reader of the page
+            labels        what the page calls columns and statistics. {"sex": "Sex at birth"}
+            separator     what separates the fields of the CSVs. "," or ";", "|" or "tab"; ";" beside a decimal comma
+            decimal       the decimal mark of the CSVs, and of the numbers on the page. "." or ","
+
+        Intervals of which nothing is said stay as they are. Words take the place of all that were said before.
+        """
+        if confidence is not None or simultaneous is not None:
+            asked = Confidence.of(self.record["confidence"], self.record["simultaneous"]).changed(
+                confidence, simultaneous
+            )
+            made = self._rebuilt(self.record, confidence=str(asked.level), simultaneous=asked.simultaneous)
+            return made.presented(**words) if words else made
+        said = Presentation.of(labelled(self.record), **words)
+        return replace(self, record={**self.record, "presentation": said.to_dict()})
 
     def _csv(self) -> str:
         marks = self.presentation

@@ -65,9 +65,9 @@ class Sheet:
         charge: Fraction,
         sizes: Indices,
         measures: tuple[Measure, ...],
-        margins: tuple[Margin, ...],
-        confidence: Confidence = USUAL,
         tiers: tuple[Tier, ...] = (),
+        margins: tuple[Margin, ...] = (),
+        confidence: Confidence = USUAL,
     ) -> Sheet:
         question = asked.question
         groups = margins_of(question, margins, tiers)
@@ -100,6 +100,12 @@ class Sheet:
             misses[0],
             spelling,
         )
+
+    def shown(self, margins: tuple[Margin, ...], confidence: Confidence) -> Sheet:
+        """The same with other totals and intervals."""
+        terms, charge, measures = self.terms, self.charge, self.measures
+        made = Sheet.of(self.asked, self.spelling, terms, charge, self.sizes, measures, self.tiers, margins, confidence)
+        return made.after_check() if self.checked else made
 
     def after_check(self) -> Sheet:
         """The same of a question that was compared with the data before it was paid for: record and stored answer say so."""
@@ -201,8 +207,8 @@ def served(
     spelling: Spelling,
     terms: Terms,
     charge: Fraction,
-    margins: Sequence[Margin],
-    confidence: Confidence,
+    margins: tuple[Margin, ...] = (),
+    confidence: Confidence = USUAL,
 ) -> tuple[Sheet, Drawn]:
     """The sheet of an answer that was stored or saved, for whoever asks this question, in this order and under these names;
     and its reports."""
@@ -214,9 +220,9 @@ def served(
         charge,
         drawn.sizes,
         drawn.measures,
-        tuple(margins),
-        confidence,
         drawn.tiers,
+        margins,
+        confidence,
     )
     return sheet.after_check() if drawn.checked else sheet, drawn
 

@@ -21,11 +21,13 @@ from ...errors import DiscreetError, LedgerError, MissingExtraError
 from ...exact.arithmetic import show
 from ...exact.level import Epsilon, Level
 from ...exact.rho import Rho
-from ...ledger.ledger import Head, Ledger, opened_ledger
+from ...ledger.ledger import Head
+from ...ledger.ledger import Ledger as Book
 from ...present.views import Result, View, plain
 from ..draw.answers import read_answer, stored_document
 from ..draw.audiences import answers_of
 from ..draw.measures import Measure, family_of, measures_for, tiers_for
+from ..ledger import Ledger, opened_book
 from ..publish.rebuilding import Rebuilt, number_in, rebuild
 from ..publish.record import METHOD
 from ..publish.released import charged_of, measure_of
@@ -100,7 +102,7 @@ class Case:
     """A saved release with all that the checkers need."""
 
     saved: Saved
-    ledger: Ledger | None = None
+    book: Book | None = None
     asked_otherwise: list[str] = field(default_factory=list)  # in what a repeated question differs from the stored one
 
     @cached_property
@@ -161,8 +163,8 @@ def check_release(
 
     >>> import discreet as dt, pyarrow as pa
     >>> people, ledger = pa.table({"ill": ["yes", "no", "no"] * 20}), dt.Ledger("budget.db")
-    >>> terms = ledger.create("town", budget="1", relation="add-remove")
-    >>> made = dt.release(people, dataset="town", ledger=ledger, count="ill = 'yes'", epsilon="1/2")
+    >>> town = ledger.create("town", budget="1", relation="add-remove")
+    >>> made = town.release(people, count="ill = 'yes'", epsilon="1/2")
     >>> files = made.save("table.csv")
     >>> dt.check_release("table.json", ledger=ledger).holds
     True
@@ -170,7 +172,7 @@ def check_release(
     saved = Saved.read(path)
     if ledger is None:
         return _checked(Case(saved))
-    with opened_ledger(ledger) as book:
+    with opened_book(ledger) as book:
         return _checked(Case(saved, book))
 
 
@@ -293,11 +295,11 @@ def _unproved(measure: Measure) -> Iterator[str]:
 
 @checker("the ledger")
 def _ledger(case: Case) -> Iterator[str | Unknown]:
-    if case.ledger is None:
+    if case.book is None:
         yield Unknown("No ledger was given, and only the ledger can tell whether these are the stored reports.")
     else:
         try:
-            yield from differences(case.ledger, case.saved.record, case.rebuilt, case.asked_otherwise)
+            yield from differences(case.book, case.saved.record, case.rebuilt, case.asked_otherwise)
         except LedgerError as error:
             yield f"{error} If the release was made with another ledger, give that one."
 
@@ -308,12 +310,12 @@ def _ledger(case: Case) -> Iterator[str | Unknown]:
 
 
 def differences(
-    ledger: Ledger, record: Mapping[str, Any], rebuilt: Rebuilt, asked_otherwise: list[str]
+    book: Book, record: Mapping[str, Any], rebuilt: Rebuilt, asked_otherwise: list[str]
 ) -> Iterator[str | Unknown]:
     """What does not fit, or could not be compared. A chain that was changed is a LedgerError."""
     name, line, head = record["dataset"], record["ledger_line"], record["ledger_head"]
-    ledger.verify(name, None if head is None else Head(head["count"], head["hash"]))
-    terms, history = ledger.terms(name), ledger.history(name)
+    book.verify(name, None if head is None else Head(head["count"], head["hash"]))
+    terms, history = book.terms(name), book.history(name)
     delta = None if terms.delta is None else str(terms.delta)
     if (terms.relation, terms.unit, terms.parts, terms.budget, delta) != (
         record["relation"],
@@ -324,10 +326,10 @@ def differences(
     ):
         yield "The ledger has other terms for this data set."
     if record["supersedes"] is not None and terms.parts is not None:
-        admitted = ledger.admission(name, record["version"])
+        admitted = book.admission(name, record["version"])
         if admitted is None or admitted.supersedes is None:
             yield "The ledger does not know that this version corrects another."
-    totals = ledger.spent_by_line(name, record["part"])
+    totals = book.spent_by_line(name, record["part"])
     if line and head:  # an answer that is given again says what was spent by then
         totals = totals[head["count"] - 1 : None if record["repeated"] else head["count"]]
     if number_in(record["budget"]["spent"]) not in totals:
@@ -343,7 +345,7 @@ def differences(
             "Nothing was charged, so no line of the ledger confirms it: whether its groups are empty was not checked."
         )
         return
-    charged, answer = next((entry for entry in history if entry.number == line), None), ledger.answer(name, line)
+    charged, answer = next((entry for entry in history if entry.number == line), None), book.answer(name, line)
     if answer is None or charged is None:
         yield f"Line {line} of {name!r} is not a charge with a stored answer."
         return
@@ -359,7 +361,7 @@ def differences(
         yield f"Line {line} charged {charged.measure} {paid[1]}."
     if charged.facts.get("part") != record["part"]:
         yield f"Line {line} charged another part."
-    if line not in ledger.charges_of(name, spelling.question):
+    if line not in book.charges_of(name, spelling.question):
         yield f"Line {line} charged for another question."
         return
     try:

@@ -12,7 +12,7 @@ from typing import Any, Self
 from ...errors import DiscreetError, FileError
 from ...exact.arithmetic import show
 from ...files import file_name
-from ...ledger.ledger import Ledger
+from ...ledger.ledger import Ledger as Book
 from ..draw.answers import recorded_text
 from ..publish.record import record_of
 
@@ -74,7 +74,7 @@ class Saved:
             return None
 
 
-def published_line(path: str | os.PathLike[str], ledger: Ledger, dataset: str) -> int:
+def published_line(path: str | os.PathLike[str], book: Book, dataset: str) -> int:
     """The line that charged for a release that was published as it is stored, so that its commitment may be opened for everybody.
 
     Of several audiences the ledger stores more than one of them was given: those are refused.
@@ -87,7 +87,7 @@ def published_line(path: str | os.PathLike[str], ledger: Ledger, dataset: str) -
         elif record["audience"] is not None:
             why = "shows less than the ledger stores, which has the reports of other audiences too"
         else:
-            stored = ledger.answer(dataset, record["ledger_line"])
+            stored = book.answer(dataset, record["ledger_line"])
             if stored is None or stored.text != recorded_text(record):
                 why = "is not the stored answer word by word: it was changed, or asked again in another order or by other names"
     except (DiscreetError, LookupError, TypeError, ValueError):
