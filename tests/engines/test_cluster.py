@@ -210,7 +210,7 @@ def test_reports_have_their_law(spark, tmp_path):
 
 def test_two_calls_draw_anew(spark, tmp_path):
     pq.write_table(pa.table({"age": np.arange(20_000) % 21}), tmp_path / "age.parquet")
-    m, table = dt.geometric(20, epsilon="1/2"), ParquetOnCluster(tmp_path / "age.parquet", spark)
+    m, table = dt.geometric(20, epsilon="1/2"), dt.read(tmp_path / "age.parquet", spark=spark)
     first, second = (dt.perturb(table, "age", m).column("count").to_pylist() for _ in range(2))
     assert first != second  # all of 21 counts would be the same with a probability below 1e-20
 
@@ -223,6 +223,13 @@ def test_a_bad_value_is_named_by_its_row_and_nothing_is_drawn(spark, tmp_path, m
     with pytest.raises(DiscreetError, match=r"row 4 of 'part 1é\.parquet' of the column 'age' is missing") as caught:
         dt.perturb(ParquetOnCluster(files, spark), "age", SURE)
     assert caught.value.__context__ is None or isinstance(caught.value.__context__, DiscreetError)
+
+
+def test_a_session_reads_parquet_alone_and_needs_no_words_for_it(spark, tmp_path):
+    pq.write_table(pa.table({"age": [1]}), tmp_path / "age.parquet")
+    assert "age.parquet" in repr(dt.read(tmp_path / "age.parquet", spark=spark))
+    with pytest.raises(TableInputError, match="leave out everything else"):
+        dt.read(tmp_path / "age.parquet", spark=spark, separator=";")
 
 
 def test_a_seed_is_refused(spark, tmp_path):

@@ -94,6 +94,7 @@ def read(
     sheet: str | None = None,
     header_row: int = 1,
     dates: Dates = (),
+    spark: Any = None,
 ) -> Table:
     """Say how a file or a table in memory is read, wherever a table is asked for. Nothing is opened.
 
@@ -106,6 +107,7 @@ def read(
         header_row  the line of a text file, or row of a sheet, that holds the names of the columns
         dates       columns of dates with their form, "born:dd.mm.yyyy": from then on they are compared as dates. Also
                     {"born": "dd.mm.yyyy"}
+        spark       a session of Spark that reads Parquet files: one, a list of them, or a folder. Their footers are read at once
 
     A path alone means a file that is read as usual or, once it is admitted, as it was then.
 
@@ -124,7 +126,13 @@ def read(
         header_row=header_row,
         dates=dates,
     )
-    return Table(table, reading)
+    if spark is None:
+        return Table(table, reading)
+    from .cluster import ParquetOnCluster
+
+    if reading != Reading():
+        raise TableInputError("Parquet files say themselves how they are read: with spark leave out everything else.")
+    return Table(ParquetOnCluster(table, spark))
 
 
 def _columns_digest(table: Any, reading: Reading) -> str:
