@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 
 import pyarrow as pa
@@ -11,6 +12,7 @@ import pytest
 import discreet as dt
 from discreet import verify
 from discreet.errors import BudgetError, LedgerError, ReleaseError
+from discreet.ledger.state import State
 from tests.asking import ask_preview, ask_release
 
 DOMAIN = {"district": ["north", "south"]}
@@ -183,6 +185,21 @@ def test_whoever_was_moved_pays_for_both_parts(births, tmp_path):
         assert dt.check_release(tmp_path / f"{name}.json", ledger=book).holds
         verdict = _judged(tmp_path / f"{name}.json", book, made.record["ledger_line"])
         assert all(finding.held for finding in verdict.findings), verdict
+
+
+def test_negative_control_without_the_rule_who_was_moved_is_charged_twice(births, monkeypatch):
+    """January has its whole budget, then five of its people are in February: the ledger refuses, and verify.py would see it."""
+    book, admit, release = births
+    release("2026-01", "Jan", 2)
+    admit("2026-03", "2026-01")
+    with pytest.raises(BudgetError):
+        release("2026-03", "Feb", "1/4", **SAID)
+    verify.history(book["births"].export())
+    total = State.total
+    monkeypatch.setattr(State, "total", lambda self, *asked: total(replace(self, corrected=False), *asked))
+    release("2026-03", "Feb", "1/4", **SAID)
+    with pytest.raises(verify.Fault, match="more than"):
+        verify.history(book["births"].export())
 
 
 def test_a_refused_correction_costs_nothing_and_leaves_no_line(births):
