@@ -15,8 +15,8 @@ import discreet as dt
 from discreet.channels import Finite
 from discreet.errors import RecoveryError
 from discreet.recovery import exchangeable
-from discreet.recovery.auto import auto
-from discreet.recovery.exchangeable import models_for, posterior
+from discreet.recovery.auto import auto, median_of
+from discreet.recovery.exchangeable import IN_ORDER, models_for, posterior
 from discreet.recovery.recover import to_simplex
 from discreet.seal import stochastic_table
 
@@ -153,13 +153,14 @@ def test_one_report_says_nothing_about_the_shape():
     assert np.abs(found.evidence).max() < 0.02
 
 
-def test_the_weights_add_up_and_models_are_many_only_for_many_values():
+def test_every_model_s_mean_is_a_distribution_and_models_are_many_only_for_many_values():
     channel = dt.randomized_response(49, epsilon=1).finite()
     found = posterior(channel, observed(zipf(50), channel, 500, 7)[1])
-    assert found.distribution.sum() == pytest.approx(1, abs=1e-12)
-    assert (found.distribution >= 0).all()
+    np.testing.assert_allclose(found.means.sum(axis=1), 1, atol=1e-12)
+    assert (found.means >= 0).all()
     assert found.weights.sum() == pytest.approx(1)
     assert len(models_for(3)) < len(models_for(300))
+    assert {model.shape for model in models_for(300, IN_ORDER) if model.share < 1} == set(IN_ORDER)
 
 
 @pytest.mark.parametrize(
@@ -205,6 +206,13 @@ def test_few_reports_of_a_sawtooth_by_randomised_response_make_no_hill():
         iterated = dt.recover(counts, m, "ibu", iterations=5000, kind="counts").distribution
         theirs += dt.measure.kantorovich(iterated, actual)
     assert ours < 1.05 * theirs
+
+
+def test_the_median_of_distributions():
+    laws = np.array([[1.0, 0.0, 0.0], [0.0, 0.5, 0.5], [0.0, 0.0, 1.0]])
+    assert median_of(laws, np.array([0.2, 0.2, 0.6])).tolist() == [0, 0, 1]
+    assert median_of(laws, np.array([0.6, 0.2, 0.2])).tolist() == [1, 0, 0]
+    assert median_of(laws, np.array([0.3, 0.4, 0.3])).tolist() == [0, 0.5, 0.5]
 
 
 # Which channels know distances

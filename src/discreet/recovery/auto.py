@@ -1,5 +1,5 @@
 """A regularised distribution of the true values: the field and atoms of field.py, on the grid itself or on cells of it; for
-names the exchangeable values of exchangeable.py.
+names, and for channels that treat all values alike, the exchangeable values of exchangeable.py.
 
 Up to 1024 values each stands for itself. On a longer grid neighbouring values are taken together in cells and reports that say
 the same in groups; the distribution of the cells is spread out over their values and sharpened by steps of the
@@ -9,6 +9,7 @@ the result is always the same.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from itertools import pairwise
 
@@ -18,8 +19,8 @@ from numpy.typing import NDArray
 from ..blas import one_thread
 from ..channels import Finite
 from ..progress import Progress
-from .exchangeable import Model, posterior
-from .field import MODES, WHITE, Fitted, Operator, Search
+from .exchangeable import IN_ORDER, Model, posterior
+from .field import MODES, SCALES, SMOOTH, WHITE, Fitted, Operator, Search
 from .likelihood import (
     Fit,
     Floats,
@@ -41,6 +42,7 @@ _SHARPENED = 30  # steps at full resolution, after the cells
 _NARROWED = 300  # the same where noise is narrow, and shows what happens within a cell
 _FLOOR = 1e-3  # part of the uniform distribution with which they start: a step cannot fill a value without any mass
 _CLEAR = 0.9  # weight of models with atoms from which on they are told
+_ALONE = 0.8  # weight of values each for itself beforehand, where the channel treats all alike
 
 
 def auto(
@@ -63,12 +65,21 @@ def auto(
 
 
 def _of_values_in_order(channel: Finite, counts: Counts, q: Floats, progress: Progress | None) -> Fit:
-    """Fields and atoms, averaged; on a longer grid found for cells, and sharpened at full resolution."""
+    """Fields and atoms; where the channel treats all values alike, together with exchangeable values.
+
+    Reports of such a channel say nothing about the values next to one that was reported: with few of them every curve explains
+    them about as well, and an average follows whichever fits the noise best. So exchangeable models count four times as much as
+    fields beforehand, and the result is not the average of all models but their median: at each value the median of their
+    distribution functions by their weights, which minimises the expected Kantorovich distance over the models.
+    """
     single = channel.rows <= _SINGLE and channel.reports <= _SINGLE_REPORTS
     cells = None if single else _Cells(channel)
     search = Search(channel if cells is None else cells, counts if cells is None else cells.together(counts), progress)
     search.run()
     law, weights, models = search.law()
+    alone = None
+    if not channel.knows_distances and _has_direct_estimates(channel):
+        law, weights, alone = _with_exchangeable(channel, counts, search, cells, progress)
     if cells is not None:
         law = np.repeat(law / cells.sizes, cells.sizes)  # evenly within a cell
         law = (1 - _FLOOR) * law + _FLOOR / channel.rows
@@ -82,7 +93,7 @@ def _of_values_in_order(channel: Finite, counts: Counts, q: Floats, progress: Pr
     places = np.array(best.atoms, dtype=np.float64) if cells is None else cells.middles[list(best.atoms)]
     atoms = tuple(zip(places.tolist(), _masses(best, weights, models).tolist(), strict=True))
     sure = with_atoms if best.atoms else 1 - with_atoms
-    note = _model_words(best, sure, len(models), None if cells is None else len(cells.sizes))
+    note = _model_words(best, sure, len(models), None if cells is None else len(cells.sizes), alone)
     return _fit(channel, q, law, search.steps, note, atoms)
 
 
@@ -99,6 +110,41 @@ def _has_direct_estimates(channel: Finite) -> bool:
     if channel.kept_and_guessed is not None or channel.hits(np.zeros(channel.reports)) is not None:
         return True
     return channel.rows <= _SINGLE and is_injective_at_all(channel)
+
+
+def _with_exchangeable(
+    channel: Finite, counts: Counts, search: Search, cells: _Cells | None, progress: Progress | None
+) -> tuple[Floats, Floats, float]:
+    """The median of fields and exchangeable models; the weights of the fields; and the weight of the others."""
+
+    def join(law: Floats) -> Floats:
+        return law if cells is None else np.add.reduceat(law, cells.starts)
+
+    found = posterior(channel, counts, progress, join, IN_ORDER)
+    models = search.models
+    before = np.log([model.weight for model in found.models])
+    fields = np.array([f.evidence for f in models]) - search.evidence_of_uniform
+    fields += math.log1p(-_ALONE) - math.log(len(SMOOTH) * len(SCALES))
+    logs = np.concatenate([fields, found.evidence + math.log(_ALONE) + before - np.logaddexp.reduce(before)])
+    weights = np.exp(logs - logs.max())
+    weights /= weights.sum()
+    law = median_of(np.vstack([np.array([f.law for f in models]), found.means]), weights)
+    alone = float(weights[len(models) :].sum())
+    return law, weights[: len(models)], alone
+
+
+def median_of(laws: Floats, weights: Floats) -> Floats:
+    """The distribution whose distribution function is, at each value, the weighted median of those given.
+
+    >>> median_of(np.array([[1.0, 0, 0], [0, 1, 0], [0, 0, 1]]), np.array([0.3, 0.3, 0.4])).tolist()
+    [0.0, 1.0, 0.0]
+    """
+    functions = np.cumsum(laws, axis=1)
+    order = np.argsort(functions, axis=0, kind="stable")
+    reached = (np.cumsum(weights[order], axis=0) >= weights.sum() / 2).argmax(axis=0)
+    place = np.arange(laws.shape[1])
+    law = np.maximum(np.diff(functions[order[reached, place], place], prepend=0.0), 0.0)
+    return np.asarray(law / law.sum())
 
 
 def _of_names(channel: Finite, counts: Counts, q: Floats, gap: float, progress: Progress | None) -> Fit:
@@ -147,8 +193,9 @@ def _masses(best: Fitted, weights: Floats, models: list[Fitted]) -> Floats:
     return found
 
 
-def _model_words(best: Fitted, sure: float, models: int, cells: int | None) -> str:
-    """What was found, in words: the best model, and how much weight models of its kind (with atoms, or without) have."""
+def _model_words(best: Fitted, sure: float, models: int, cells: int | None, alone: float | None) -> str:
+    """What was found, in words: the best model, and how much weight models of its kind (with atoms, or without) have; where
+    values count each for itself as well, how much weight that has."""
     share = 1 - float(best.masses.sum())
     smooth = {1.0: "rough", 2.0: "smooth", 3.0: "very smooth"}[best.smooth]
     number = len(best.atoms)
@@ -163,13 +210,22 @@ def _model_words(best: Fitted, sure: float, models: int, cells: int | None) -> s
         if cells is None
         else f" Found for {cells} cells of the grid, then sharpened by iterations at full resolution."
     )
-    how = f"A regularised estimate: an average of {models} models, weighed by how well each explains the reports."
-    if number:
-        weight = f" (models with such values have {sure:.0%} of the weight)"
-    elif sure > _CLEAR:
-        weight = f"; no single value stands out (models without such values have {sure:.0%} of the weight)"
+    if alone is None:
+        how = f"A regularised estimate: an average of {models} models, weighed by how well each explains the reports."
+        if number:
+            weight = f" (models with such values have {sure:.0%} of the weight)"
+        elif sure > _CLEAR:
+            weight = f"; no single value stands out (models without such values have {sure:.0%} of the weight)"
+        else:
+            weight = (
+                f"; whether single values stand out is not clear (models without them have {sure:.0%} of the weight)"
+            )
     else:
-        weight = f"; whether single values stand out is not clear (models without them have {sure:.0%} of the weight)"
+        how = (
+            f"A regularised estimate: the median of {models} curves and of models without an order, weighed by how well each "
+            "explains the reports."
+        )
+        weight = f" among curves; models without an order have {alone:.0%} of the weight"
     return f"{how} {told[0].upper()}{told[1:]}{weight}.{where}"
 
 

@@ -40,7 +40,8 @@ _CONCENTRATIONS = tuple(2.0**j for j in range(-10, 9))  # a, where all values oc
 _EVEN = (
     1.0  # from this a on, models say much the same where reports say little: together they weigh as much as another one
 )
-_SHAPES = (1.0, 8.0, 64.0)  # a, where most values do not occur
+NAMES = (1.0, 8.0, 64.0)  # a, where most values do not occur
+IN_ORDER = (1.0, 2.0, 4.0)  # the same for values in their order: a value that is lost costs the way to the next one
 _SPARSEST = 0.25  # values on which a model counts, at least
 _SMALLEST = 1e-4  # of 1/K: a probability below is 0
 _NODES = 160  # of the grid of probabilities, evenly spaced in their logarithms
@@ -82,50 +83,60 @@ class Groups:
 class Posterior:
     """What the reports say under each model, and under all of them weighed by their evidence.
 
-    `evidence` is relative to that of the uniform distribution; `distribution` is one for all models together, see least_distance.
+    `evidence` is relative to that of the uniform distribution. `means` has the mean distribution over the values of each
+    model; `distribution` is one for all models together, see least_distance.
     """
 
     models: tuple[Model, ...]
     evidence: Floats
     weights: Floats
+    means: Floats
     distribution: Floats
 
 
-def models_for(size: int) -> tuple[Model, ...]:
+def models_for(size: int, shapes: tuple[float, ...] = NAMES) -> tuple[Model, ...]:
     """The models for so many values: all of them occur, or 1/2, 1/4, 1/8, ... of them with one of the shapes."""
     dense = [a for a in _CONCENTRATIONS if a * size >= _SPARSEST]
     even = sum(a >= _EVEN for a in dense)
     models = [Model(a, 1.0, 1 / even if a >= _EVEN else 1.0) for a in dense]
     share = 0.5
     while share * size >= 2 * _SPARSEST:
-        models += [Model(a, share, 1.0) for a in _SHAPES]
+        models += [Model(a, share, 1.0) for a in shapes]
         share /= 2
     return tuple(models)
 
 
-def posterior(channel: Finite, counts: NDArray[Any], progress: Progress | None = None) -> Posterior:
-    """Every model with its evidence, for a channel that treats all values alike."""
+def posterior(
+    channel: Finite,
+    counts: NDArray[Any],
+    progress: Progress | None = None,
+    together: Callable[[Floats], Floats] = np.asarray,
+    shapes: tuple[float, ...] = NAMES,
+) -> Posterior:
+    """Every model with its evidence, for a channel that treats all values alike; the means may be put `together` in cells."""
     groups, size = _groups(channel, counts), channel.rows
     grid = _Grid(groups, size)
-    models = models_for(size)
-    evidence = np.empty(len(models))
+    models = models_for(size, shapes)
+    evidence, means = np.empty(len(models)), np.empty((len(models), len(groups.sizes)))
     mixed, top, tilt = np.zeros_like(grid.nodes), -math.inf, groups.tilt
     for k, model in enumerate(models):
         tell(progress, f"model {k + 1} of {len(models)}")
         prior = grid.prior(model)
         before, after = grid.tilted(prior, 0.0), grid.tilted(prior + grid.likelihood, tilt)
         tilt = after.tilt
-        evidence[k] = after.logarithm - before.logarithm + groups.over_flat
+        evidence[k], means[k] = after.logarithm - before.logarithm + groups.over_flat, after.means
         weight = evidence[k] + math.log(model.weight)
         if weight > top:
             mixed, top = mixed * math.exp(top - weight), weight
         mixed += math.exp(weight - top) * after.chances
     logs = evidence + np.log([model.weight for model in models])
     weights = np.exp(logs - logs.max())
+    means /= (means @ groups.sizes)[:, None]
     return Posterior(
         models,
         evidence,
         weights / weights.sum(),
+        np.array([together(groups.spread_out(row)) for row in means]),
         least_distance(grid.nodes, mixed, groups),
     )
 
@@ -149,9 +160,10 @@ def least_distance(nodes: Floats, chances: Floats, groups: Groups) -> Floats:
 
 
 class _Tilted(NamedTuple):
-    """Densities multiplied by exp(-t p): chances of the nodes, and the logarithm of the density of the sum at 1."""
+    """Densities multiplied by exp(-t p): means, chances of the nodes, and the logarithm of the density of the sum at 1."""
 
     tilt: float
+    means: Floats
     chances: Floats
     logarithm: float
 
@@ -213,7 +225,7 @@ class _Grid:
             tilt = then
         # the tilt was around the peaks, whose sum is 1: the sum at which the density is looked at needs no factor of its own
         logarithm = float(sizes @ (np.log(sums) + tops)) - math.log(max(variance, 1e-300)) / 2
-        return _Tilted(tilt, chances, logarithm)
+        return _Tilted(tilt, means, chances, logarithm)
 
 
 def _groups(channel: Finite, counts: NDArray[Any]) -> Groups:

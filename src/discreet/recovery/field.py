@@ -431,3 +431,8 @@ class Search:
     def models(self) -> list[Fitted]:
         """All models, those of the highest evidence first."""
         return sorted(self.seen.values(), key=lambda f: -f.evidence)
+
+    @property
+    def evidence_of_uniform(self) -> float:
+        """The log-likelihood of the uniform distribution, which has no parameters."""
+        return self.data.likelihood(self.data.channel.push(np.full(self.data.rows, 1 / self.data.rows)))
