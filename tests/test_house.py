@@ -59,7 +59,8 @@ ROOMS = {
     "tables": f"{BASE} formats present channels files mechanism mechanisms measure sharing registry ledger "
     "questions engines progress",
     "collect": f"{BASE} present randomness sampling files mechanism measure ledger engines tables progress",
-    "studio": f"{BASE} present progress files mechanism measure designs recovery sharing registry planning ledger questions tables",
+    "studio": f"{BASE} present progress files mechanism measure designs recovery sharing registry planning ledger questions "
+    "engines tables collect",
     "cli": f"{BASE} present randomness verify files mechanism mechanisms measure designs recovery queries sharing registry "
     "planning ledger questions engines tables collect progress studio",
     "__main__": "cli",

@@ -34,6 +34,7 @@ NEED = {
     "release-to": "tables",
     "perturb": "tables",
     "tally": "tables",
+    "recover": "tables",
     "demo": "tables",
     "studio": "studio",
 }

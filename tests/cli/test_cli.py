@@ -1319,14 +1319,12 @@ def test_reports_that_do_not_fit_the_mechanism_are_told_and_the_exit_code_says_s
         assert not json.loads(Path("e.json").read_text())["fit"]["holds"]
 
 
-@pytest.mark.parametrize(
-    ("content", "value"), [("3\n0\n8\n", 11 / 3), ("y\n3\n0\n8\n", 11 / 3), ("a;y\n1;3\n2;0\n3;8\n", 11 / 3)]
-)
-def test_reports_are_read_as_in_the_studio(run, content, value):
+def test_reports_stand_below_the_name_of_their_column(run):
     dt.geometric(8, epsilon=40).save("g.json")
-    Path("r.csv").write_text(content)
-    told = run("recover", "r.csv", "-m", "g.json", "--json", *(["--column", "y"] if ";" in content else []))
-    assert json.loads(told.out)["direct"]["mean"] == pytest.approx(value)
+    for content, column in (("y\n3\n0\n8\n", []), ("a,y\n1,3\n2,0\n3,8\n", ["--column", "y"])):
+        Path("r.csv").write_text(content)
+        told = run("recover", "r.csv", "-m", "g.json", "--json", *column)
+        assert json.loads(told.out)["direct"]["mean"] == pytest.approx(11 / 3)
 
 
 def test_a_decimal_comma_is_no_true_value_either(run):
@@ -1343,14 +1341,17 @@ def test_a_decimal_comma_is_no_true_value_either(run):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("1,5\n", "write a point"),
-        ("0,12\n", "no names"),
-        ("y\nabc\n", "no number"),
-        ("y\n9\n", "not on the reports' grid"),
+        ("3\n0\n8\n", "put a line of names above the reports"),
+        ("1,5\n", "no name of a column"),
+        ("1e-9999999\n1\n", "no name of a column"),
+        ("y\nabc\n", "is not a report on 0..4"),
+        ("y\n9\n", "is not a report on 0..4"),
+        ("y\n1\n\n2\n", "row 2 of the column 'y' of r.csv is missing"),
+        ("y,count\n1,2,3\n", "Nothing was counted"),
         ("", "is empty"),
         ("a,b\n1,2\n", "--column"),
         ("y\n", "report"),
-        ("y\n\x00\n", "no number"),
+        ("y\n\x00\n", "zero byte"),
     ],
 )
 def test_reports_that_cannot_be_recovered_from_are_refused_in_a_sentence(run, content, words):

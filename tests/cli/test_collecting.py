@@ -179,10 +179,13 @@ def test_names_from_a_code_list_to_a_table_by_groups(run, monkeypatch):  # noqa:
     assert run("sample", "m.json", "one.csv").out.splitlines() == ["08", "Fiat"]
     Path("tally.csv").write_text("brand,count\nFiat,7\n08,3\n")
     assert json.loads(run("recover", "tally.csv", "-m", "m.json", "--json").out)["counts"] == [7, 0, 3, 0]
-    Path("plain.csv").write_text("Fiat\n08\nFiat\n")
-    assert json.loads(run("recover", "plain.csv", "-m", "m.json", "--json").out)["counts"] == [2, 0, 1, 0]
+    Path("plain.csv").write_text("Fiat\n08\nFiat\n")  # the first of them would be lost
+    assert_says(run("recover", "plain.csv", "-m", "m.json"), "put a line of names above the reports")
     Path("wrong.csv").write_text("brand\nFiat\nLada\n")
-    assert_says(run("recover", "wrong.csv", "-m", "m.json"), "Line 3 of wrong.csv is not one of the 4 names")
+    assert_says(
+        run("recover", "wrong.csv", "-m", "m.json"),
+        "row 2 of the column 'brand' of wrong.csv is not one of the 4 names",
+    )
     for words, why in (
         (["geometric", "--names", "a,b"], "Names have no order, and geometric needs one"),
         (["randomized-response", "--n", "3", "--names", "a,b"], "Answers are names or numbers"),
@@ -196,7 +199,7 @@ def test_names_from_a_code_list_to_a_table_by_groups(run, monkeypatch):  # noqa:
     alone = run("recover", "r.csv", "-m", "m.json", "--by", "g", "--csv")  # one column is neither group nor count
     assert list(csv.DictReader(alone.out.splitlines())) == by
     Path("wide.csv").write_text("g,h,brand,count\nn,1,Fiat,2\n")
-    assert_says(run("recover", "wide.csv", "-m", "m.json", "--by", "g"), "wide.csv has several columns; name the one")
+    assert_says(run("recover", "wide.csv", "-m", "m.json", "--by", "g"), "for example --column brand")
     assert_says(run("recover", "wide.csv", "-m", "m.json"), "for example --column brand")
     assert_says(run("sample", "m.json", "nofile"), "no name and no file")
 
@@ -299,9 +302,7 @@ def test_answers_that_are_no_reports_are_not_quoted(run):  # noqa: F811
     SPACE.save("m.json")
     Path("answers.csv").write_text("brand\nb005\n")
     told = run("recover", "answers.csv", "-m", "m.json")
-    assert_says(
-        told, f"Line 2 of answers.csv is no report on {SPACE.outputs}: it is no number. If these are the answers"
-    )
+    assert_says(told, f"row 1 of the column 'brand' of answers.csv is not a report on {SPACE.outputs}")
     with pytest.raises(RecoveryError, match="perturb them first") as refused:
         dt.recover(["b005", "b006"], SPACE)
     assert "b00" not in told.err + str(refused.value)

@@ -81,7 +81,6 @@ def test_groups_are_recovered_as_by_the_library(guest, tmp_path):
     ("text", "chosen"),
     [
         ("y\n1\n2\n2\n4\n4\n4\n", {}),
-        ("1\n2\n2\n4\n4\n4\n", {}),
         ("y;count\n1;9\n2;17\n4;1\n", {}),
         ("y,count\n1,9\n2,17\n4,1\n", {"column": "y", "once": "true"}),
         ("größe\tg\tn\n1\ta\t3\n2\tb\t5\n2\ta\t4\n", {"column": "größe", "counts": "n", "by": "g"}),
@@ -112,9 +111,9 @@ def test_reports_of_several_columns_are_asked_about(guest):
     assert (told["told"], told["column"], told["counts"]) == ("3 reports, 2 of them different", "report", None)
     named = guest.post("/api/upload/reports?column=report&counts=id", content=text).json()
     assert named["told"] == "54 reports, 2 of them different"
-    for wrong in ("0,12\n1,3\n", "y\n1,5\n"):
+    for wrong, words in (("0,12\n1,3\n", "line of names"), ("3\n1\n", "line of names"), ("y\n1,5\n", "line 2")):
         answer = guest.post("/api/upload/reports", content=wrong)
-        assert (answer.status_code, "write a point" in answer.json()["detail"]) == (422, True)
+        assert (answer.status_code, words in answer.json()["detail"]) == (422, True)
         assert answer.json()["field"] == "reports"
 
 
@@ -136,12 +135,14 @@ def test_too_many_groups_are_refused_at_their_field(guest):
     assert "in 40 groups" in answer.json()["told"]
 
 
-def test_a_report_that_the_mechanism_does_not_have_is_told_by_its_line(guest, tmp_path):
+def test_a_report_that_the_mechanism_does_not_have_is_told_by_its_row(guest, tmp_path):
     dt.geometric(4, alpha="1/2").save(tmp_path / "m.json")
     name = guest.post("/api/upload/mechanism", content=(tmp_path / "m.json").read_bytes()).json()["name"]
-    answer = guest.post(f"/api/upload/reports?mechanism={name}", content="y\n3\n\n1234\n")
+    answer = guest.post(f"/api/upload/reports?mechanism={name}", content="y\n3\n1234\n")
     assert answer.status_code == 422
-    assert answer.json()["detail"].startswith("Line 4 of the file has a number that is not on the reports' grid 0..4")
+    assert answer.json()["detail"].startswith(
+        "The value in row 2 of the column 'y' of reports.csv is not a report on 0..4"
+    )
     assert "1234" not in answer.json()["detail"]  # it may be an answer that was not yet perturbed
 
 

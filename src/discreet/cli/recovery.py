@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from ..recovery.estimate import Estimate
     from ..recovery.shares import Shares
 
-_TABLES = (".parquet", ".pq", ".arrow", ".feather")
-
 
 @command()
 def recover(
@@ -91,9 +89,9 @@ def recover(
     if by is not None:
         asked = {"method": method, "ordered": ordered, "iterations": iterations}
         return _by_groups(reports, m, column, counts, by, asked, confidence, out, json, csv)
-    for name in reports:
-        data.take(_read(name, column, counts, m))
-    with terminal.progress("recovering") as progress:
+    with named_files(reports) as files, terminal.progress("recovering") as progress:
+        for name in files:
+            data.take(_tallied(name, column, counts, m))
         found = run(data, m, method, ordered=ordered, iterations=iterations, progress=progress)
     told = found.to_dict(confidence)
     named = not m.inputs.is_ordered
@@ -139,8 +137,8 @@ def _by_groups(
 
     groups = columns_of(by)
     with named_files(reports) as files, terminal.progress("recovering") as progress:
-        column = column or _only_column(files[0], counts, groups)
-        counted = tally(files, column, m, by=groups, counts=counts or "count")
+        column, counts = _columns(files[0], column, counts, groups, m)
+        counted = tally(files, column, m, by=groups, counts=counts)
         found = run(counted, m, by=groups, progress=progress, **asked)
     rows = [
         {**dict(zip(groups, key if len(groups) > 1 else (key,), strict=True)), **row}
@@ -195,42 +193,27 @@ def _verdict(found: Estimate, *, aloud: bool) -> int:
     return 0 if found.fit.holds else 1
 
 
-def _read(name: str, column: str | None, counts: str | None, m: Procedure) -> ReportCounts:
-    """The reports in a file, counted as they are read: {report: how often}."""
-    from ..collect.tallying import ReportCounts
-    from ..errors import RecoveryError
-    from ..recovery.tallies import listed, read_reports
-
-    if Path(name).suffix.lower() in _TABLES:
-        return _read_table(name, column, counts, m)
-    try:
-        content = sys.stdin.read() if name == "-" else Path(name).read_bytes()
-    except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not a text"
-        raise RecoveryError(f"{name} cannot be read ({why}). Check the path of the reports.") from None
-    called = "standard input" if name == "-" else name
-    found = read_reports(content, called, column=column, counts=counts, answers=m.outputs)
-    if found.columns:
-        choices = [one for one in found.columns if one != (counts or "count")]
-        raise RecoveryError(
-            f"{name} has {listed(found.columns)}; say which one has the reports with --column, for example --column {choices[-1]}."
-        )
-    return ReportCounts(found.seen)
-
-
-def _read_table(name: str, column: str | None, counts: str | None, m: Procedure) -> ReportCounts:
+def _tallied(name: str, column: str | None, counts: str | None, m: Procedure) -> ReportCounts:
+    """The reports in a file: {report: how often}."""
     from ..collect.tallying import tally_of
 
-    column = column or _only_column(name, counts, ())
-    return tally_of([name], column, m, counts=counts or "count")
+    column, counts = _columns(name, column, counts, (), m)
+    return tally_of([name], column, m, counts=counts)
 
 
-def _only_column(name: str, counts: str | None, groups: Sequence[str]) -> str:
-    """The one column of a file that has neither groups nor counts: it has the reports."""
-    from ..engines.sources import open_table
+def _columns(
+    name: str, column: str | None, counts: str | None, groups: Sequence[str], m: Procedure
+) -> tuple[str, str | None]:
+    """The columns of reports and of counts in a file."""
+    from ..collect.tallying import names_in
     from ..errors import RecoveryError
+    from ..recovery.tallies import chosen_columns, listed
 
-    names = [other for other in open_table(name, again=False).names if other not in (counts or "count", *groups)]
-    if len(names) != 1:
-        raise RecoveryError(f"{Path(name).name} has several columns; name the one of the reports with --column.")
-    return str(names[0])
+    names = names_in(name)
+    column, counts = chosen_columns(names, column, counts, groups, m.outputs)
+    if column is None:
+        rest = [name for name in names if name not in (counts or "count", *groups)]
+        raise RecoveryError(
+            f"{Path(name).name} has {listed(names)}; say which one has the reports with --column, for example --column {rest[-1]}."
+        )
+    return column, counts

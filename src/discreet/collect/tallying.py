@@ -97,8 +97,8 @@ def tally(
         raise TableInputError(
             'Reports, groups and counts stand in columns of their own, the counts in "count"; rename one.'
         )
-    found = _tallied(tables, column, mechanism, groups, counts, reading, progress)
-    import pyarrow as pa  # _tallied says what to install where it is missing
+    found = tallies_of(tables, column, mechanism, groups, counts, reading, progress)
+    import pyarrow as pa  # tallies_of says what to install where it is missing
 
     listed = None if mechanism is None or not isinstance(mechanism.outputs, Names) else mechanism.outputs
     rows = [(*group, *pair) for group in ordered(found) for pair in _histogram(found[group], column, listed)]
@@ -149,10 +149,10 @@ def tally_of(
     progress: Progress | None = None,
 ) -> ReportCounts:
     """The same as a mapping from exact reports to counts."""
-    return _tallied(tables, column, mechanism, (), counts, reading, progress).get((), ReportCounts())
+    return tallies_of(tables, column, mechanism, (), counts, reading, progress).get((), ReportCounts())
 
 
-def _tallied(
+def tallies_of(
     tables: Sequence[Any],
     column: str,
     mechanism: Procedure | None,
@@ -161,11 +161,8 @@ def _tallied(
     reading: Reading | None,
     progress: Progress | None,
 ) -> dict[Group, ReportCounts]:
-    """For each group how often each report stands in some tables."""
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError:
-        raise MissingExtraError.needing("Counting reports in tables needs PyArrow", "tables") from None
+    """For each group, as the tuple of its values, how often each report stands in some tables."""
+    _need_arrow()
     if not tables:
         raise TableInputError("There is nothing to count: give at least one table.")
     grid = None if mechanism is None else procedure_of(mechanism).outputs
@@ -179,6 +176,20 @@ def _tallied(
     for counted in found.values():
         counted.drawn_by = digest
     return found
+
+
+def names_in(table: Any, reading: Reading | None = None) -> list[str]:
+    """The names of the columns of a table."""
+    _need_arrow()
+    source = without_values(lambda: open_table(table, again=False, reading=reading), UNREADABLE)
+    return [str(name) for name in source.names]
+
+
+def _need_arrow() -> None:
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError:
+        raise MissingExtraError.needing("Counting reports in tables needs PyArrow", "tables") from None
 
 
 def _apart(tables: Sequence[Any], columns: Sequence[str]) -> Iterator[Any]:

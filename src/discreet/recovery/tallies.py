@@ -1,22 +1,16 @@
 """What was collected, as one count for each report: a histogram, a mapping, or the reports themselves in any kind of column.
 
-They may stand in a text file, for whoever drops one in or names it: what can be misread is refused, in a sentence. A file
-has one report in each line, or is a table with a line of names whose columns are named by the reader or by themselves (a tally
-has a column "count"). Columns stand between commas, semicolons or tabs. A number has a decimal point: a comma could as well
-stand between two columns or between thousands, so nothing with one is read as a number.
+Files and tables with several columns become a tally first (discreet.collect); `chosen_columns` says which of their columns has the
+reports.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from itertools import chain
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +22,6 @@ from ..exact.grid import Grid
 from ..exact.intake import as_array, as_texts
 from ..exact.positions import positions, values_at
 from ..mechanism import Procedure
-from ..progress import Progress, tell
 
 Counts = NDArray[np.int64]
 
@@ -37,13 +30,8 @@ _FEW = 16  # so many reports may well be meant as reports
 _MOST = 2**53  # reports in all: as floats their number is exact
 
 COUNT = "count"
-_LINES = 2**14  # between two words of how far it is
-_SEPARATORS = "\t;,"  # the first of them in the first line is the one
-_HINT = re.compile(r"sep=([,;\t|])", re.IGNORECASE)  # a line that spreadsheets write above the names
 _LIKE_A_NUMBER = re.compile(r"[\s+\-.,'_/\d]*\d[\s+\-.,'_/\deE]*")
-_EMPTY = "has no report; leave such lines out."
 _ANSWERS = "If these are the answers, not yet perturbed, perturb them first."
-_POINT = "if a comma is the decimal mark, write a point, such as 1.5"
 
 
 def histogram_of(data: Any, mechanism: Procedure, kind: str = "auto") -> Counts:
@@ -367,228 +355,43 @@ def _differ(array: NDArray[Any], grid: Grid, places: Counts) -> NDArray[np.bool_
     )
 
 
-class Reports(NamedTuple):
-    """How often each report was seen; or, where that is for the reader to say, the names of the columns to choose from.
-
-    `groups` has the same for each value of the column `by`, in the order of its first line.
-    """
-
-    seen: dict[Any, int]
-    columns: tuple[str, ...] = ()
-    groups: dict[str, dict[Any, int]] = {}  # noqa: RUF012 (nobody writes to it)
-
-
-class Layout(NamedTuple):
-    """How a text of reports is laid out: the names of its columns (none where it has no line of names), what stands between them,
-    and its encoding."""
-
-    names: tuple[str, ...]
-    separator: str
-    encoding: str
-
-
-def layout_of(content: bytes, answers: Grid | None = None) -> Layout:
-    """The layout, as `read_reports` takes it."""
-    text, encoding = _decoded(content)
-    _, first = next(_lines(text, "The file"), (0, []))
-    return Layout(tuple(first) if first and _is_headed(first, answers) else (), _beginning(text)[2], encoding)
-
-
-def _is_headed(first: list[str], answers: Grid | None) -> bool:
-    """Is the first line one of names? Where reports are names, it is one if it has none of them."""
-    if answers is None or answers.is_ordered:
-        return _is_heading(first)
-    return all(answers.place(part) is None for part in first)
-
-
-def read_reports(
-    content: bytes | str,
-    name: str = "The file",
-    *,
-    column: str | None = None,
-    counts: str | Literal[False] | None = None,
-    by: str | None = None,
-    most: int | None = None,
-    answers: Grid | None = None,
-    progress: Progress | None = None,
-) -> Reports:
-    """The reports in a text: those of `column`, each as often as the column `counts` says; with `by`, also for each group.
-
-    Where there is one column it need not be named, and of two a column "count" has the counts; with counts=False each line is one
-    report. Where it is not clear which column has the reports, nothing is read and the result has the names.
-    At most `most` lines may differ. Where the reports are names, `answers` has them.
-    """
-    named = None if answers is None or answers.is_ordered else answers
-    lines = _lines(content, name)
-    start, first = next(lines, (0, []))
-    if not first:
-        raise RecoveryError(f"{name} is empty; give one report in each line.")
-    headed = _is_headed(first, answers)
-    if not headed and len(first) > 1:
-        what, point = ("numbers", f"; {_POINT}") if named is None else ("values", "")
-        raise RecoveryError(
-            f"Line {start} of {name} has {len(first)} {what} and no names: put a line of names above it, such as "
-            f"report,{COUNT}{point}."
-        )
-    names = tuple(first) if headed else ("report",)
-    column, counts = chosen_columns(names, column, counts, by)
-    if column is None:
-        return Reports({}, names)
-    if len(names) > 1 and counts is None and _LIKE_A_NUMBER.fullmatch(column):
-        raise RecoveryError(
-            f"Line {start} of {name} has {column} where the name of a column is expected; put a line of names above "
-            "it, or give the column a name that is not a number."
-        )
-    places = [None if one is None else _place(names, one, name) for one in (column, counts, by)]
-    if places[0] == places[1]:
-        raise RecoveryError(f"The column {column} of {name} cannot have both reports and counts; name two columns.")
-    if by is not None and places[2] in places[:2]:
-        raise RecoveryError(f"The column {by} of {name} cannot have the groups as well; name another column.")
-    rows = lines if headed else chain([(start, first)], lines)
-    groups = _tallied(_with_progress(rows, progress), len(names), places, name, most, answers)
-    seen: Counter[Any] = Counter()
-    for counted in groups.values():
-        seen.update(counted)
-    return Reports(dict(seen), groups={} if by is None else groups)
-
-
 def chosen_columns(
-    names: tuple[str, ...], column: str | None, counts: str | Literal[False] | None, by: str | None
+    names: Sequence[str],
+    column: str | None,
+    counts: str | Literal[False] | None = None,
+    by: Sequence[str] = (),
+    outputs: Grid | None = None,
 ) -> tuple[str | None, str | None]:
-    """The columns of reports and of counts, as far as the names say."""
-    names = tuple(one for one in names if one != by)
-    tallies = [] if counts is False else [one for one in names if one.lower() == COUNT]
-    counts = counts or None
-    if counts is None and len(tallies) == 1 and column != tallies[0] and (len(names) == 2 or column is not None):
-        counts = tallies[0]
-    others = [one for one in names if one != counts]
-    return (others[0] if column is None and len(others) == 1 else column), counts
+    """The columns of reports and of counts in a table, as far as its names say; False: no column has counts.
 
-
-def _place(names: tuple[str, ...], wanted: str, name: str) -> int:
-    if names.count(wanted) > 1:
-        raise RecoveryError(f"{name} has several columns named {wanted}; give them different names.")
-    if wanted not in names:
-        raise RecoveryError(f"{name} has no column {wanted}; it has {listed(names)}.")
-    return names.index(wanted)
-
-
-def listed(names: tuple[str, ...]) -> str:
-    """Names of columns in a sentence, not too many of them."""
-    shown = ", ".join(one[:40] or "(no name)" for one in names[:8])
-    return f"the column{'s' if len(names) > 1 else ''} {shown}{' and more' if len(names) > 8 else ''}"
-
-
-def _with_progress(rows: Iterator[tuple[int, list[str]]], progress: Progress | None) -> Iterator[tuple[int, list[str]]]:
-    for number, row in enumerate(rows):
-        if number % _LINES == 0:
-            tell(progress, f"line {number + 1}")
-        yield row
-
-
-def _tallied(
-    rows: Iterator[tuple[int, list[str]]],
-    width: int,
-    places: list[int | None],
-    name: str,
-    most: int | None,
-    answers: Grid | None,
-) -> dict[str, dict[Any, int]]:
-    """How often each report was seen in each group. Lines that are alike are read once: a file has many lines, and few reports."""
-    report_at, count_at, group_at = places
-    assert report_at is not None
-    lines: Counter[tuple[str, str, str]] = Counter()
-    where: dict[tuple[str, str, str], int] = {}
-    for line, row in rows:
-        if len(row) > width:
-            commas = f"; {_POINT}" if width == 1 else ""
-            raise RecoveryError(
-                f"Line {line} of {name} has {len(row)} columns where the first line has {width}{commas}."
-            )
-        cells = [*row, *[""] * (width - len(row))]
-        often, group = "1" if count_at is None else cells[count_at], "" if group_at is None else cells[group_at]
-        key = cells[report_at], often, group
-        lines[key] += 1
-        if where.setdefault(key, line) == line and most is not None and len(where) > most:
-            raise RecoveryError(f"{name} has more than {most} different lines; use discreet recover for it.")
-    named = None if answers is None or answers.is_ordered else answers
-    seen: dict[str, Counter[Any]] = {}
-    for (report, often, group), times in lines.items():
-        line, value = where[report, often, group], parse_entry(report)
-        if named is not None and named.place(report) is None:
-            shown = f"is not {named.among}; use the mechanism that made the reports. {_ANSWERS}"
-            raise RecoveryError(f"Line {line} of {name} {shown if report else _EMPTY}")
-        if named is None and value is None:
-            raise RecoveryError(f"Line {line} of {name} {_no_number(report, answers)}")
-        if answers is not None and named is None and answers.placed(value) is None:
-            raise RecoveryError(
-                f"Line {line} of {name} has a number that is not on the reports' grid {answers}; use "
-                "the mechanism that made the reports."
-            )
-        if not often.isdecimal() or len(often) > 16:
-            raise RecoveryError(f"Line {line} of {name} has the count {often[:40]!r}; give whole counts of 0 or more.")
-        seen_as = report if named is not None or value is None else value.numerator if value.denominator == 1 else value
-        seen.setdefault(group, Counter())[seen_as] += int(often) * times
-    if not seen:
-        raise RecoveryError(f"{name} has no report below its first line; give one in each line.")
-    return {group: dict(counted) for group, counted in seen.items()}
-
-
-def _no_number(text: str, answers: Grid | None) -> str:
-    """Why a text is no report, without the text: it may be an answer that was not yet perturbed."""
-    if not text:
-        return _EMPTY
-    if "," in text and _LIKE_A_NUMBER.fullmatch(text):
-        return f"has what is no number here; {_POINT}."
-    return f"is no report{'' if answers is None else f' on {answers}'}: it is no number. {_ANSWERS}"
-
-
-def _is_heading(row: list[str]) -> bool:
-    """Is it a line of names? What looks like a number, even a wrong one, is none."""
-    return any(part and parse_entry(part) is None and not _LIKE_A_NUMBER.fullmatch(part) for part in row)
-
-
-def _lines(content: bytes | str, name: str) -> Iterator[tuple[int, list[str]]]:
-    """Every line that is not blank, with the number at which it begins, without blank cells at its end."""
-    text = _text(content)
-    before = 0
-    first, hint, separator = _beginning(text)
-    if "\0" in first:
-        raise RecoveryError(f"{name} is not a text; give a CSV file with one report in each line.")
-    if hint:
-        text, before = text.lstrip().removeprefix(first).lstrip("\r\n"), 1
-    rows, begun = csv.reader(io.StringIO(text, newline=""), delimiter=separator), 1
-    try:
-        for row in rows:
-            cells = [part.strip() for part in row]
-            while cells and not cells[-1]:
-                cells.pop()
-            if cells:
-                yield begun + before, cells
-            begun = rows.line_num + 1
-    except csv.Error:
+    Where one column is left it has the reports, and a column "count" has the counts. A first line that has reports in place of
+    names is refused: it would be lost.
+    """
+    for name in (column, counts or None):
+        if name is not None and (name not in names or name in by):
+            raise RecoveryError(f"There is no column {show(name)} beside the groups; it has {listed(names)}.")
+    if column is not None and column == counts:
+        raise RecoveryError(f"The column {show(column)} cannot have both reports and counts; name two columns.")
+    others = [name for name in names if name not in by]
+    found = [name for name in others if name.lower() == COUNT and name != column]
+    if counts is None and len(found) == 1 and (len(others) == 2 or column is not None):
+        counts = found[0]
+    rest = [name for name in others if name != counts] if column is None else [column]
+    if not any(_is_name(name, outputs) for name in rest):
         raise RecoveryError(
-            f"{name} cannot be read as CSV from line {begun + before} on; give one report in each line."
-        ) from None
+            f"The first line has no name of a column of reports; put a line of names above the reports, such as report,{COUNT}."
+        )
+    return (rest[0] if len(rest) == 1 else None), counts or None
 
 
-def _beginning(text: str) -> tuple[str, bool, str]:
-    """The first line, whether it says nothing but the separator, and the separator."""
-    first = text.lstrip().splitlines()[0] if text.strip() else ""
-    hint = _HINT.fullmatch(first.strip())
-    bare = re.sub(r'"[^"]*"', "", first)
-    return first, hint is not None, hint[1] if hint is not None else next((m for m in _SEPARATORS if m in bare), ",")
+def _is_name(name: str, outputs: Grid | None) -> bool:
+    """Can it be the name of a column, and no report?"""
+    return _LIKE_A_NUMBER.fullmatch(name) is None and (
+        outputs is None or outputs.is_ordered or outputs.place(name) is None
+    )
 
 
-def _text(content: bytes | str) -> str:
-    return content.removeprefix("\ufeff") if isinstance(content, str) else _decoded(content)[0]
-
-
-def _decoded(content: bytes) -> tuple[str, str]:
-    """UTF-8, UTF-16 with its mark, or else Latin-1: only names of columns differ there, never a number."""
-    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return content.decode("utf-16", errors="replace"), "utf-16"
-    try:
-        return content.decode("utf-8-sig"), "utf-8"
-    except UnicodeDecodeError:
-        return content.decode("latin-1"), "latin-1"
+def listed(names: Sequence[str]) -> str:
+    """Names of columns in a sentence, not too many of them."""
+    shown = ", ".join(name[:40] or "(no name)" for name in names[:8])
+    return f"the column{'s' if len(names) > 1 else ''} {shown}{' and more' if len(names) > 8 else ''}"

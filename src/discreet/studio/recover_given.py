@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal, NamedTuple
 
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 
 from .. import files
+from ..collect.tallying import ReportCounts, names_in, tallies_of
+from ..engines.reading import Reading
 from ..errors import DiscreetError, RecoveryError
 from ..exact.arithmetic import show_above
 from ..exact.grid import Grid
 from ..exact.names import Names
 from ..measure.description import describe
 from ..mechanism import Mechanism
-from ..recovery.tallies import Layout, Reports, chosen_columns, layout_of, listed, read_reports
+from ..recovery.tallies import COUNT, chosen_columns, listed
 from ..registry import FAMILIES
 from . import survey
 from .field_words import FieldRefusedError
@@ -23,7 +28,7 @@ from .rooms import Form, LevelForm, Shelf, Text
 
 _MOST_VALUES = 1001
 _MOST_NAMES, _MOST_OF_NAMES = 2001, 4201  # answers that are names, and their reports
-_MOST_LINES = 100_000
+_MOST_DIFFERENT = 100_000
 _MOST_GROUPS = 40
 
 Family = Literal["geometric", "randomized_response", "square_wave", "projective_response"]
@@ -41,13 +46,20 @@ class HeldMechanism(NamedTuple):
 
 
 class HeldReports(NamedTuple):
-    """Reports, how their file is laid out, and which of its columns were read."""
+    """How often each report was seen, for each group (one without a name, where there are none); the columns of the file, and
+    which of them were read."""
 
-    found: Reports
-    layout: Layout
-    column: str | None
+    groups: dict[str, ReportCounts]
+    names: tuple[str, ...]
+    separator: str
+    column: str
     counts: str | None
     by: str | None
+
+    @property
+    def seen(self) -> Counter[Any]:
+        """How often each report was seen in all groups."""
+        return sum(self.groups.values(), Counter[Any]())
 
 
 class Dropped(BaseModel):
@@ -186,51 +198,72 @@ async def take_reports(
     by: Text | None = None,
     mechanism: Text | None = None,
 ) -> Dropped:
-    """Reports as CSV: one in each line, or a table of which one column has the reports, and perhaps one how often each was seen,
-    and one the groups; with `once` each line is one report, whatever its columns are called. Reports that are names need the
-    mechanism, by the name that it was given.
+    """Reports as CSV below a line of names: one column has the reports, and perhaps one how often each was seen, and one the
+    groups; with `once` each line is one report, whatever its columns are called. Reports that are names need the mechanism, by the
+    name that it was given.
 
     Where it is not clear which has the reports there is no name yet: ask again with one of the columns.
     """
     body = await request.body()
-    answers = None if mechanism is None else mechanisms.take(mechanism, "mechanism").mechanism.outputs
+    m = None if mechanism is None else mechanisms.take(mechanism, "mechanism").mechanism
     often: str | Literal[False] | None = False if once else counts
 
     def read(progress: Any) -> Dropped:
         with _at("reports"):
-            found = read_reports(
-                body,
-                "the file",
-                column=column,
-                counts=often,
-                by=by,
-                most=_MOST_LINES,
-                answers=answers,
-                progress=progress,
-            )
-        layout = layout_of(body, answers)
-        return _counted(HeldReports(found, layout, *chosen_columns(layout.names, column, often, by), by))
+            return _counted(body, m, column, often, by, progress)
 
     dropped: Dropped = await answered(request, read)
     return dropped
 
 
-def _counted(read: HeldReports) -> Dropped:
-    found, columns = read.found, list(read.layout.names) if len(read.layout.names) > 1 else []
-    if found.columns:
-        told = f"The file has {listed(found.columns)}. Which one has the reports?"
-        return Dropped(name="", told=told, columns=columns)
-    if len(found.groups) > _MOST_GROUPS:
+def _counted(
+    body: bytes,
+    m: Mechanism | None,
+    column: str | None,
+    often: str | Literal[False] | None,
+    by: str | None,
+    progress: Any,
+) -> Dropped:
+    groups = () if by is None else (by,)
+    if not body.strip():
         raise FieldRefusedError(
-            f"This column has {len(found.groups)} different values. The studio recovers at most {_MOST_GROUPS} groups; "
+            f"The file is empty; it needs a line of names, such as report,{COUNT}.", field="reports"
+        )
+    first = body.decode("utf-8-sig", errors="replace").lstrip().partition("\n")[0]
+    separator = next((mark for mark in "\t;" if mark in first), ",")
+    reading = Reading.of(separator=separator)
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "reports.csv"
+        file.write_bytes(body)
+        names = tuple(names_in(file, reading))
+        column, counts = chosen_columns(names, column, often, groups, None if m is None else m.outputs)
+        columns = list(names) if len(names) > 1 else []
+        if column is None:
+            return Dropped(name="", told=f"The file has {listed(names)}. Which one has the reports?", columns=columns)
+        counted = tallies_of([file], column, m, groups, counts, reading, progress)
+    if len(counted) > _MOST_GROUPS:
+        raise FieldRefusedError(
+            f"This column has {len(counted)} different values. The studio recovers at most {_MOST_GROUPS} groups; "
             "choose another column, or none.",
             field="by",
         )
-    number = sum(found.seen.values())
-    told = f"{'1 report' if number == 1 else f'{number:,} reports'}, {len(found.seen)} of them different"
-    if found.groups:
-        told += f", in {'1 group' if len(found.groups) == 1 else f'{len(found.groups)} groups'}"
-    return Dropped(name=reports.put(read), told=told, columns=columns, column=read.column, counts=read.counts)
+    named = {_group(values): seen for values, seen in counted.items()}
+    held = HeldReports(named, names, separator, column, counts, by)
+    number, different = sum(held.seen.values()), len(held.seen)
+    if number == 0 or different > _MOST_DIFFERENT:
+        raise FieldRefusedError(
+            f"The studio takes 1 to {_MOST_DIFFERENT:,} different reports; this file has {different:,}. Choose another column.",
+            field="reports",
+        )
+    told = f"{'1 report' if number == 1 else f'{number:,} reports'}, {different} of them different"
+    if by is not None:
+        told += f", in {'1 group' if len(counted) == 1 else f'{len(counted)} groups'}"
+    return Dropped(name=reports.put(held), told=told, columns=columns, column=column, counts=counts)
+
+
+def _group(values: tuple[Any, ...]) -> str:
+    """The name of a group; of all reports, where there are none."""
+    return "".join("(missing)" if value is None else str(value) for value in values)
 
 
 @router.post("/recover/example")

@@ -158,7 +158,7 @@ def _taken(asked: RecoveryForm) -> tuple[Mechanism, HeldReports]:
 
 
 def _recovered(m: Mechanism, read: HeldReports, ordered: bool | None, progress: Any) -> RecoveredReply:
-    groups = read.found.groups or {"": read.found.seen}
+    groups = read.groups
     made: dict[str, dict[str, Estimate]] = {}
     for k, (group, seen) in enumerate(groups.items()):
         if len(groups) > 1:
@@ -278,8 +278,8 @@ def _headline(estimate: Estimate) -> str:
 @router.post("/recover/steps")
 async def steps(request: Request, asked: StepsForm) -> Promise[StepsReply]:
     """How much better each step of the Bayesian update fits the reports."""
-    m, (found_in, *_) = _taken(asked)
-    seen = found_in.seen if asked.group is None else found_in.groups.get(asked.group, found_in.seen)
+    m, read = _taken(asked)
+    seen = read.groups.get(asked.group or "", read.seen)
     found: Promise[StepsReply] = await promised(
         request, lambda progress: _steps(m, seen, asked.ordered, progress), soon=1.0
     )
@@ -340,21 +340,8 @@ def code(asked: CodeForm) -> CodeReply:
     held, read = mechanisms.take(asked.mechanism, "mechanism"), reports.take(asked.reports, "file of reports")
     ordered = "" if asked.ordered is None else f", ordered={asked.ordered}"
     lines = ["import discreet as dt", "", f"m = {held.python or f'dt.load({asked.mechanism_file!r})'}"]
-    if not read.layout.names:  # a tally is read by the names of its columns
-        kind = "float(line)" if held.mechanism.outputs.is_ordered else "line.strip()"
-        text = f"Path({asked.file!r}).read_text(encoding={read.layout.encoding!r})"
-        lines = ["from pathlib import Path", "", *lines]
-        lines += [f"reports = [{kind} for line in {text}.splitlines() if line.strip()]"]
-        lines += [f'found = dt.recover(reports, m, kind="reports"{ordered})']
-    else:
-        usual = {
-            "by": None,
-            "counts": "count" if "count" in read.layout.names else None,
-            "separator": ",",
-            "encoding": "utf-8",
-        }
-        said = {"by": read.by, "counts": read.counts, **read.layout._asdict()}
-        more = "".join(f", {name}={said[name]!r}" for name, value in usual.items() if said[name] != value)
-        lines += [f"counts = dt.tally({asked.file!r}, {read.column!r}, m{more})"]
-        lines += [f"found = dt.recover(counts, m{'' if read.by is None else f', by={read.by!r}'}{ordered})"]
+    usual = {"by": None, "counts": "count" if "count" in read.names else None, "separator": ","}
+    more = "".join(f", {name}={getattr(read, name)!r}" for name, value in usual.items() if getattr(read, name) != value)
+    lines += [f"counts = dt.tally({asked.file!r}, {read.column!r}, m{more})"]
+    lines += [f"found = dt.recover(counts, m{'' if read.by is None else f', by={read.by!r}'}{ordered})"]
     return CodeReply(python="\n".join([*lines, "print(found)"]))
