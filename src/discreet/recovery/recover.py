@@ -23,27 +23,23 @@ from ..progress import Progress
 from ..randomness.provenance import check_drawn_by, drawn_by
 from ..randomness.source import is_marked
 from .estimate import Estimate
-from .groups import GroupEstimates
 from .ibu import GAP, ibu
 from .likelihood import Fit, Floats, certificate, check_possible, mean_log_likelihood
+from .groups import GroupEstimates
 from .tallies import by_group, counts_of
 
-PROJECTIONS = ("simplex", "clip", "none")
 _SOLVED = 1e-9  # an inverse is one when it implies the frequencies up to this
 _REACHED = 1e-9  # a gap below this is none
 _ROUNDING = 1e-12  # of the largest entry: what is less below zero is zero
 
 
-def inverse(channel: Finite, q: Floats, *, projection: str = "simplex") -> Fit:
-    """r = q C^-1; where it has negative entries, the nearest distribution ("simplex"), r with those set to 0 and divided by its
-    sum ("clip"), or r as it is ("none").
+def inverse(channel: Finite, q: Floats) -> Fit:
+    """r = q C^-1, or the distribution nearest to it where r has negative entries.
 
     If r is a distribution it is the maximum likelihood estimate (Fernandes, Lefki and Palamidessi, Proposition 3; true of any
-    channel with an inverse): it implies q itself, and no distribution does better. Else a projection need not be: the gap says
+    channel with an inverse): it implies q itself, and no distribution does better. Else the nearest one need not be: the gap says
     how far it may be. O(n) for geometric and randomised-response channels.
     """
-    if projection not in PROJECTIONS:
-        raise RecoveryError(f'projection = {show(projection)} must be "simplex", "clip" or "none".')
     raw = channel.solve(q)
     implies = bool(np.abs(channel.push(raw) - q).max() <= _SOLVED)
     if channel.rows == channel.reports and not implies:
@@ -52,29 +48,21 @@ def inverse(channel: Finite, q: Floats, *, projection: str = "simplex") -> Fit:
             "use a maximum likelihood estimate."
         )
     negative = int(np.count_nonzero(raw < -_ROUNDING * np.abs(raw).max()))
-    if negative == 0:
-        law = np.maximum(raw, 0.0)
-        law /= law.sum()
-        if not implies:
-            note = "No estimate is negative. There are more reports than values, so the likelihood may be higher by the gap."
-            return Fit(law, certificate(channel, q, law), notes=(note,))
-        note = "The inverse has no negative entry, so it is the maximum likelihood estimate (Proposition 3)."
-        return Fit(law, certificate(channel, q, law), notes=(note,), unique=True)
-    entries = f"{negative} of {len(raw)} entries of the inverse {'is' if negative == 1 else 'are'} negative"
-    if projection == "none":
-        note = f"{entries}: this is not a distribution, but estimates of sums over it are unbiased."
-        return Fit(raw, certificate(channel, q, raw), notes=(note,))
-    law = to_simplex(raw) if projection == "simplex" else np.maximum(raw, 0.0) / np.maximum(raw, 0.0).sum()
-    how = (
-        "moved to the nearest distribution" if projection == "simplex" else "set to 0, the others divided by their sum"
-    )
+    law = to_simplex(raw) if negative else np.maximum(raw, 0.0) / np.maximum(raw, 0.0).sum()
     gap = certificate(channel, q, law)
-    reached = (
-        "The certificate shows that it is the maximum all the same"
-        if gap < _REACHED
-        else ("The maximum likelihood may be higher by the gap")
-    )
-    return Fit(law, gap, notes=(f"{entries}; {how}. {reached} (Proposition 3 does not apply).",))
+    if negative:
+        entries = f"{negative} of {len(raw)} entries of the inverse {'is' if negative == 1 else 'are'} negative"
+        reached = "The maximum likelihood may be higher by the gap"
+        if gap < _REACHED:
+            reached = "The certificate shows that it is the maximum all the same"
+        note = f"{entries}; moved to the nearest distribution. {reached} (Proposition 3 does not apply)."
+    elif implies:
+        note = "The inverse has no negative entry, so it is the maximum likelihood estimate (Proposition 3)."
+    else:
+        note = (
+            "No estimate is negative. There are more reports than values, so the likelihood may be higher by the gap."
+        )
+    return Fit(law, gap, notes=(note,), unique=True if implies and not negative else None)
 
 
 def to_simplex(r: Floats) -> Floats:
@@ -90,7 +78,7 @@ _OPTIONS = {  # the options that each method understands
     "auto": ("gap",),
     "mle": ("gap",),
     "ibu": ("iterations", "gap", "start", "accelerate"),
-    "inverse": ("projection",),
+    "inverse": (),
 }
 _TIGHT = 1e-9
 
@@ -101,7 +89,6 @@ class _Options(TypedDict, total=False):
     iterations: int | None
     gap: Rational | None
     start: Any
-    projection: str | None
     accelerate: bool | None
     progress: Progress | None
 
@@ -125,7 +112,6 @@ def recover(
     iterations: int | None = None,
     gap: Rational | None = None,
     start: Any = None,
-    projection: str | None = None,
     accelerate: bool | None = None,
     progress: Progress | None = None,
 ) -> Estimate | GroupEstimates:
@@ -141,7 +127,7 @@ def recover(
         "ibu"       the iterative Bayesian update: exactly `iterations` steps from `start` (uniform unless you say
                     otherwise), or until the certificate meets `gap` (1e-6 unless you say otherwise; accelerated unless
                     accelerate=False)
-        "inverse"   q C^-1, with `projection` "simplex", "clip" or "none" where it is no distribution
+        "inverse"   q C^-1, or the nearest distribution where it is none
 
     `ordered` says whether the values are numbers in their order, or names that happen to have numbers: brands, diagnoses. Unless
     you say, it is True where the mechanism itself knows distances (geometric, Laplace, staircase, square wave), and False
@@ -166,14 +152,15 @@ def recover(
     if (said := drawn_by(reports)) is not None:
         check_drawn_by(said, mechanism.digest, RecoveryError)
     if by is not None:
-        options = _Options(
-            kind=kind, ordered=ordered, iterations=iterations, gap=gap, start=start, projection=projection
-        )
-        options |= _Options(accelerate=accelerate, progress=progress)
-        return _by_group(reports, mechanism, method, by, options)
+        asked = _Options(kind=kind, ordered=ordered, progress=progress)
+        asked |= _Options(iterations=iterations, gap=gap, start=start, accelerate=accelerate)
+        columns, insecure = (by,) if isinstance(by, str) else tuple(by), is_marked(reports)
+        found = {group: recover(part, mechanism, method, **asked) for group, part in by_group(reports, columns).items()}
+        marked = tuple((group, replace(e, insecure=insecure)) for group, e in found.items())
+        return GroupEstimates(columns, marked, insecure)
     if not isinstance(method, str) or method not in _OPTIONS:
         raise RecoveryError(f'method = {show(method)} must be "auto", "mle", "ibu" or "inverse".')
-    given = {"iterations": iterations, "gap": gap, "start": start, "projection": projection, "accelerate": accelerate}
+    given = {"iterations": iterations, "gap": gap, "start": start, "accelerate": accelerate}
     for name, value in given.items():
         if value is not None and name not in _OPTIONS[method]:
             takers = " or ".join(f'"{other}"' for other, names in _OPTIONS.items() if name in names)
@@ -194,7 +181,7 @@ def recover(
     fit: Fit
     match method:
         case "inverse":
-            fit = inverse(channel, q, projection="simplex" if projection is None else projection)
+            fit = inverse(channel, q)
         case "ibu":
             fast = iterations is None if accelerate is None else accelerate
             fit = ibu(channel, q, start=start, iterations=iterations, gap=gap, accelerate=fast, progress=progress)
@@ -223,12 +210,3 @@ def recover(
         ordered is not None,
         is_marked(reports),
     )
-
-
-def _by_group(
-    reports: Any, mechanism: Procedure, method: str, by: str | Sequence[str], options: _Options
-) -> GroupEstimates:
-    columns = (by,) if isinstance(by, str) else tuple(by)
-    found, insecure = by_group(reports, columns), is_marked(reports)
-    made = ((group, recover(counts, mechanism, method, **options)) for group, counts in found.items())
-    return GroupEstimates(columns, tuple((group, replace(e, insecure=insecure)) for group, e in made), insecure)
