@@ -32,9 +32,9 @@ from .queries.smooth_noise import PairVerdict as PairVerdict
 from .queries.smooth_noise import SmoothNoise as SmoothNoise
 from .queries.smooth_noise import SmoothReport as SmoothReport
 from .queries.splits import Admissible as Admissible
-from .recovery.apart import NumberDifference as NumberDifference
 from .recovery.estimate import Estimate as Estimate
-from .recovery.groups import GroupEstimates as GroupEstimates
+from .recovery.shares import GroupEstimates as GroupEstimates
+from .recovery.shares import NumberDifference as NumberDifference
 from .recovery.shares import ShareDifferences as ShareDifferences
 from .recovery.shares import Shares as Shares
 from .sharing.cascade_reports import CascadeReports as CascadeReports

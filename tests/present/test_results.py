@@ -28,7 +28,7 @@ from discreet.ledger.periods import Period
 from discreet.ledger.promise import Promise
 from discreet.present.views import Result, View, plain
 from discreet.randomness.source import simulation
-from discreet.recovery.groups import GroupEstimates
+from discreet.recovery.shares import GroupEstimates
 from discreet.tables.count.question_check import QuestionCheck, QuestionFinding
 from discreet.tables.publish.error_statement import ErrorStatement
 from discreet.tables.publish.previews import Preview

@@ -49,9 +49,7 @@ def test_what_does_not_fit_the_names_is_refused(given, words):
         chosen_columns(("id", "report"), **given)
 
 
-@pytest.mark.parametrize(
-    "names", [("3",), ("1", "5"), ("1e-9999999",), ("+3.0",), ("1.000,5",), ("a17", "3", "count")]
-)
+@pytest.mark.parametrize("names", [("3",), ("1", "5"), ("1e-9999999",), ("+3.0",), ("1.000,5",), ("a17", "3", "count")])
 def test_a_first_line_of_reports_is_not_lost(names):
     with pytest.raises(RecoveryError, match="put a line of names above"):
         chosen_columns(names, "3" if "a17" in names else None)

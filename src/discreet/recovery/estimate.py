@@ -30,12 +30,11 @@ from ..exact.given import number, share, vector, whole
 from ..mechanism import Procedure
 from ..present.views import Result, View, plain
 from .agreement import Agreement, agreement
-from .apart import NumberDifference
 from .bands import PROGRAMS, as_distribution_functions, band_over_distributions, direct_band, leaning, moments
 from .indicators import indicator
 from .likelihood import Floats, Trace
 from .pictures import drawn
-from .shares import ShareDifferences, Shares
+from .shares import NumberDifference, ShareDifferences, Shares
 
 _BLOCK = 2**21  # entries of a block of functions that are solved for together
 _MOST = 2**28  # entries of all blocks together

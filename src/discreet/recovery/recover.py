@@ -25,7 +25,7 @@ from ..randomness.source import is_marked
 from .estimate import Estimate
 from .ibu import GAP, ibu
 from .likelihood import Fit, Floats, certificate, check_possible, mean_log_likelihood
-from .groups import GroupEstimates
+from .shares import GroupEstimates
 from .tallies import by_group, counts_of
 
 _SOLVED = 1e-9  # an inverse is one when it implies the frequencies up to this

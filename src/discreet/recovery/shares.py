@@ -1,4 +1,5 @@
-"""Shares of answers that have no order: intervals that hold for all of them together, ranks, and differences between two groups.
+"""What an estimate says of answers that have no order, and of groups: shares with ranks, differences between two groups, and one
+estimate for each group.
 
 Where each answer has a set of reports of its own, in which a report lies with the probability A if that answer is the truth and
 B if another one is, the number of reports in the set is a sum of independent coins with the mean B + (A - B) share. So Clopper
@@ -14,19 +15,23 @@ The difference between two groups misses by more than t with a probability of at
 variance and b what one report changes (Bernstein's inequality, for any number of reports). The variance is bounded by
 intervals as above, which may miss with a tenth of what is allowed.
 
-Other channels have direct estimates with normal errors: their intervals hold for many reports.
+Other channels have direct estimates with normal errors: their intervals hold for many reports. So do those for the difference
+of one number, a mean or the share of some values: each group's own interval misses with half of what is allowed, and with the
+rest both hold, whatever the groups have to do with each other (Bonferroni's bound).
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from ..errors import RecoveryError, SingularError
+from ..errors import DiscreetError, RecoveryError, SingularError
 from ..exact.arithmetic import show
 from ..exact.frozen import Frozen
 from ..exact.given import share, whole
@@ -46,9 +51,16 @@ _DIRECT = (
     "difference is the unbiased estimate on which the interval rests, and rows are in order of its size; the shares are recovered "
     "ones, so their difference is another number."
 )
+_BOTH_DIRECT = (
+    "Both numbers are unbiased estimates, directly from the reports; those of the recovered distributions are others."
+)
 _IN_ORDER = (
     'These values have an order: compare their means with difference(..., of="mean"); single shares tell little.'
 )
+_LISTED = 3  # answers that are shown of each group
+_MISSING = "(missing)"  # the group of reports that have none
+_NOT_CENTRED = "Intervals come straight from the reports, so the recovered mean need not be in the middle."
+_USUAL = Fraction(19, 20)  # the confidence that people want of all groups together
 _MANY = "The intervals are of normal errors, and hold for many reports."
 
 
@@ -133,7 +145,7 @@ class Shares(Frozen, Result):
 
     def view(self) -> View:
         shown = View.of(self._title(), [_rounded(row) for row in self.rows()])
-        return View(shown.title, shown.columns, shown.rows, (*self.notes, *self._words()))
+        return replace(shown, notes=(*self.notes, *self._words()))
 
     def _title(self) -> str:
         which = "The" if len(self.answers) == self.among else f"The {len(self.answers)} most frequent of"
@@ -204,7 +216,6 @@ class ShareDifferences(Frozen, Result):
         order = np.lexsort([np.arange(len(direct)), -np.abs(direct)])
         above, below = np.maximum(low, 0.0).sum(), np.maximum(-high, 0.0).sum()  # of sums over events, the largest
         most = min(np.maximum(np.abs(low), np.abs(high)).sum() / 2, 1.0)
-        doubts = [f"{name}: {e.fit}" for name, e in zip(names, (one, other), strict=True) if not e.fit.holds]
         return cls(
             names,
             tuple(one.mechanism.inputs.value(k) for k in order.tolist()),
@@ -216,7 +227,7 @@ class ShareDifferences(Frozen, Result):
             (float(min(max(above, below), 1.0)), float(most)),
             1 - miss,
             any_number,
-            (*doubts, *([_IN_ORDER] if one.ordered and other.ordered else [])),
+            (*_doubts(names, one, other), *([_IN_ORDER] if one.ordered and other.ordered else [])),
             one.insecure or other.insecure,
         )
 
@@ -229,7 +240,7 @@ class ShareDifferences(Frozen, Result):
     def view(self) -> View:
         shown = View.of(self._title(), [_rounded(row) for row in self.rows()[:20]])
         more = max(len(self.answers) - 20, 0)
-        return View(shown.title, shown.columns, shown.rows, (*self.notes, *self._words()), more=more, where="rows()")
+        return replace(shown, notes=(*self.notes, *self._words()), more=more, where="rows()")
 
     def _title(self) -> str:
         return (
@@ -255,6 +266,193 @@ class ShareDifferences(Frozen, Result):
             "any_number": self.any_number,
             "notes": [*self.notes, *self._words()],
         }
+
+
+@dataclass(frozen=True, repr=False)
+class NumberDifference(Result):
+    """What `of` says about one group less the same about another, with an interval that holds with the probability `confidence`,
+    at least, for many reports."""
+
+    names: tuple[str, str]
+    of: str
+    first: float
+    second: float
+    low: float
+    high: float
+    confidence: float
+    notes: tuple[str, ...] = ()
+    insecure: bool = False  # some reports were drawn from a seed
+
+    @classmethod
+    def between(
+        cls, one: Estimate, other: Estimate, of: Any, confidence: Any, names: tuple[str, str]
+    ) -> NumberDifference:
+        sure = share(confidence, "confidence", "how often the interval covers", error=RecoveryError)
+        if isinstance(of, str) and of in ("cells", "cdf"):
+            raise RecoveryError(
+                f'of = "{of}" has a number for each value, and this compares one; write for example of="cdf(29)", or leave of '
+                "out for the shares of all values."
+            )
+        first, second = (e.direct(of).estimate for e in (one, other))
+        (low, high), (least, most) = (e.interval((1 + sure) / 2, of) for e in (one, other))
+        said = of if isinstance(of, str) else "mean of a function"
+        insecure = one.insecure or other.insecure
+        return cls(
+            names, said, first, second, low - most, high - least, float(sure), _doubts(names, one, other), insecure
+        )
+
+    @property
+    def difference(self) -> float:
+        """The first less the second: unbiased, as both are."""
+        return self.first - self.second
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row: both numbers, their difference and its interval."""
+        return [dict(zip(("first", "second", "difference", "low", "high"), self._numbers, strict=True))]
+
+    @property
+    def _numbers(self) -> tuple[float, ...]:
+        return self.first, self.second, self.difference, self.low, self.high
+
+    def view(self) -> View:
+        columns, rounded = (*self.names, "difference", "low", "high"), (float(f"{x:.4g}") for x in self._numbers)
+        return View(self._title(), columns, (tuple(rounded),), self._words())
+
+    def _title(self) -> str:
+        return f"{self.of}: {self.names[0]} less {self.names[1]}, with an interval at {self.confidence:.4g} confidence"
+
+    def _words(self) -> tuple[str, ...]:
+        apart = self.low > 0 or self.high < 0
+        return (
+            *self.notes,
+            f"The two differ, with at least {self.confidence:.4g} confidence."
+            if apart
+            else "These reports do not show that the two differ.",
+            _BOTH_DIRECT,
+            f"The interval is what the groups' own intervals at {(1 + self.confidence) / 2:.4g} leave (Bonferroni's bound), and "
+            "holds for many reports.",
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "groups": list(self.names),
+            "of": self.of,
+            **{name: plain(number) for name, number in self.rows()[0].items()},
+            "confidence": plain(self.confidence),
+            "notes": list(self._words()),
+        }
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GroupEstimates(Result, Mapping[Any, "Estimate"]):
+    """Estimates by group: a mapping from the group's value, or values where there are several columns, to its Estimate.
+
+    Each stands for itself: its intervals hold together within its own group. For g groups together ask for confidence 1 - 0.05/g.
+    """
+
+    by: tuple[str, ...]
+    estimates: tuple[tuple[Any, Estimate], ...]
+    insecure: bool = False  # some reports were drawn from a seed
+
+    def __getitem__(self, group: Any) -> Estimate:
+        for key, estimate in self.estimates:
+            if key == group and type(key) is type(group):
+                return estimate
+        known = ", ".join(show(key) for key, _ in self.estimates[:8])
+        raise RecoveryError(f"There is no group {show(group)} of {', '.join(self.by)}; there are {known}.")
+
+    def __contains__(self, group: object) -> bool:
+        return any(key == group for key, _ in self.estimates)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (key for key, _ in self.estimates)
+
+    def __len__(self) -> int:
+        return len(self.estimates)
+
+    @overload
+    def difference(self, first: Any, second: Any, confidence: Any = ..., *, of: None = ...) -> ShareDifferences: ...
+    @overload
+    def difference(self, first: Any, second: Any, confidence: Any = ..., *, of: Any) -> NumberDifference: ...
+    def difference(
+        self, first: Any, second: Any, confidence: Any = 0.95, *, of: Any = None
+    ) -> ShareDifferences | NumberDifference:
+        """The shares in one group less those in another, with intervals that hold together; nobody may be in both.
+
+        With `of`, as in `Estimate.interval`, one number in one group less the same in the other: of="mean" compares two means.
+        """
+        one, other, names = self[first], self[second], (_told(first), _told(second))
+        if of is None:
+            return one.difference(other, confidence, names=names)
+        return NumberDifference.between(one, other, of, confidence, names)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """For each group every answer with its probability."""
+        return [
+            {**dict(zip(self.by, _values(key), strict=True)), **row}
+            for key, estimate in self.estimates
+            for row in estimate.rows()
+        ]
+
+    def view(self, confidence: Any = "0.95") -> View:
+        rows = tuple((*map(_label, _values(key)), e.reports, _in_short(e, confidence)) for key, e in self.estimates)
+        return View(self._title(), (*self.by, "reports", "in short"), rows, self._words(confidence))
+
+    def _words(self, confidence: Any) -> tuple[str, ...]:
+        g, sure = (
+            len(self.estimates),
+            share(confidence, "confidence", "how often the intervals cover", error=RecoveryError),
+        )
+        each = f"Intervals have confidence {float(sure):.4g} within each group"
+        means = [_NOT_CENTRED] if any(e.ordered for _, e in self.estimates) else []
+        if g < 2:
+            return (f"{each}.", *means)
+        if 1 - g * (1 - sure) >= _USUAL:
+            return (f"{each}, so at least 0.95 for all {g} groups together (Bonferroni's bound).", *means)
+        wanted = f"confidence {20 * g - 1}/{20 * g} (1 - 0.05/{g})"
+        return (f"{each}; for all {g} groups together ask for {wanted}.", *means)
+
+    def _title(self) -> str:
+        return f"{len(self.estimates)} groups by {', '.join(self.by)}, an estimate each"
+
+    def to_dict(self, confidence: Any = "0.95") -> dict[str, Any]:
+        return {
+            "by": list(self.by),
+            "groups": [{"group": list(_values(key)), "estimate": e.to_dict(confidence)} for key, e in self.estimates],
+        }
+
+
+def _values(key: Any) -> tuple[Any, ...]:
+    return key if isinstance(key, tuple) else (key,)
+
+
+def _told(key: Any) -> str:
+    return ", ".join(str(_label(value)) for value in _values(key))
+
+
+def _label(value: Any) -> Any:
+    return _MISSING if value is None else value
+
+
+def _in_short(e: Estimate, confidence: Any) -> str:
+    """The mean, or the most frequent answers, with intervals where the reports give any."""
+    try:
+        if e.ordered:
+            low, high = e.interval(confidence)
+            return f"mean {e.mean():.4g} ({low:.4g} to {high:.4g}), median {e.quantile('1/2')}"
+        top = e.top(_LISTED, confidence)
+        told = zip(top.answers, top.share, top.low, top.high, strict=True)
+        return ", ".join(f"{name} {found:.1%} ({low:.1%} to {high:.1%})" for name, found, low, high in told)
+    except DiscreetError:  # a single report, or reports that this mechanism did not make
+        if e.ordered:
+            return f"median {e.quantile('1/2')}"
+        places = e.most_frequent(_LISTED)
+        return ", ".join(f"{e.mechanism.inputs.value(place)} {e.distribution[place]:.1%}" for place in places)
+
+
+def _doubts(names: tuple[str, str], one: Estimate, other: Estimate) -> tuple[str, ...]:
+    """What is said of groups whose reports do not fit the mechanism."""
+    return tuple(f"{name}: {e.fit}" for name, e in zip(names, (one, other), strict=True) if not e.fit.holds)
 
 
 def _rounded(row: dict[str, Any]) -> dict[str, Any]:

@@ -16,9 +16,9 @@ from ..mechanism import Mechanism
 from ..present.words import csv_text
 from ..progress import tell
 from ..recovery.estimate import Estimate
-from ..recovery.groups import GroupEstimates
 from ..recovery.pictures import group_intervals
 from ..recovery.recover import recover
+from ..recovery.shares import GroupEstimates
 from .field_words import in_fields
 from .jobs import Promise, as_job, promised
 from .recover_given import HeldReports, mechanisms, reports
