@@ -26,6 +26,7 @@ _GROUPS = {
     "planning": "Planning and comparing",
     "ledger": "Budgets",
     "questions": "Releases",
+    "engines": "Releases",
     "tables": "Releases",
     "collect": "Collecting",
     "randomness": "Randomness",

@@ -166,4 +166,4 @@ def test_budgets_and_caps_say_what_to_write(tmp_path):
             book.create("town", "0,5", relation="add-remove")
         with pytest.raises(LedgerError, match=r"The cap '0,5' of a month has a comma: write 0\.5\."):
             book.create("town", 2, relation="add-remove", per={"month": "0,5"})
-        assert book.create("town", "2.500", relation="add-remove").budget == Fraction(5, 2), "no count"
+        assert book.create("town", "2.500", relation="add-remove").terms.budget == Fraction(5, 2), "no count"

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from fractions import Fraction
 from html.parser import HTMLParser
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -112,6 +113,11 @@ def record(**other: Any) -> dict[str, Any]:
 
 def of_names(more: int = 0) -> Any:
     return dt.recover([40 + more, 30, 20], dt.randomized_response(["a", "b", "c"], epsilon=1), "inverse", kind="counts")
+
+
+def a_sheet() -> Any:
+    """What a dry run shows of what would be drawn."""
+    return SimpleNamespace(record=record(), advice=None)
 
 
 def a_release(groups: int = 3, keys: str = EVIL) -> Release:
@@ -218,7 +224,7 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "a graph": lambda: dt.theory.query_graph([(0, EVIL), (1, EVIL)], lambda d: d),
     "a release": a_release,
     "releases for audiences": audiences,
-    "a dry run": lambda: Preview(({EVIL: EVIL, "mechanism": "geometric", "half width": 1.0},) * 200, record()),
+    "a dry run": lambda: Preview(({EVIL: EVIL, "mechanism": "geometric", "half width": 1.0},) * 200, a_sheet()),
     "an error statement": lambda: ErrorStatement(record()),
     "a question beside the data": lambda: QuestionCheck(
         (QuestionFinding("condition", EVIL, EVIL, EVIL),), EVIL, Fraction(1, 2), Fraction(2)
