@@ -39,7 +39,7 @@ from rich.console import Console
 from rich.table import Table
 
 import discreet as dt
-from discreet.ledger.ledger import Ledger
+from discreet.ledger.book import Ledger
 from tests import crashes, postgres
 
 RESULTS = _page.FOLDER

@@ -1,6 +1,6 @@
 """Processes that use one ledger at once, and are killed at any instant: what the tests, the campaign and the benchmark share.
 
-Children are forked and use the very Ledger object of their parent. What a child reveals it writes to a file, in one
+Children are forked and use the very Book object of their parent. What a child reveals it writes to a file, in one
 call of the system, and only after `finish` returned: so the file says what the world has seen.
 """
 
@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 
 from discreet.errors import BudgetError
-from discreet.ledger.ledger import Answer, Ledger, Pending
+from discreet.ledger.book import Answer, Book, Pending
 
 Parts = Sequence[str | None]  # parts of a data set to charge; None is all of them
 STEP = Fraction(1, 10**9)  # the charge of one question, small enough never to run out
@@ -43,19 +43,19 @@ def fork(task: Callable[[], None], errors: Path) -> int:
 
 
 def ask(
-    ledger: Ledger, name: str, question: dict[str, object], amount: Fraction = STEP, part: str | None = None
+    ledger: Book, name: str, question: dict[str, object], amount: Fraction = STEP, part: str | None = None
 ) -> Answer:
     """One question as a release asks it: charge, draw, store, and only then show."""
     got = ledger.begin(name, question, **{measure_of(ledger, name): amount}, data="a", part=part)
     return ledger.finish(got, secrets.token_hex(8)) if isinstance(got, Pending) else got
 
 
-def measure_of(ledger: Ledger, name: str) -> str:
+def measure_of(ledger: Book, name: str) -> str:
     """What is charged: epsilon, or the rho of concentrated terms."""
     return ledger.terms(name).measure
 
 
-def _ask_until_killed(ledger: Ledger, name: str, seed: int, seen: Path, ready: int, parts: Parts) -> None:
+def _ask_until_killed(ledger: Book, name: str, seed: int, seen: Path, ready: int, parts: Parts) -> None:
     rng = random.Random(seed)
     ledger.balance(name)
     os.write(ready, b".")
@@ -78,7 +78,7 @@ class Killed:
 
 
 def kill(
-    ledger: Ledger, name: str, kills: int, seed: int, folder: Path, at_once: int = 2, parts: Parts = (None,)
+    ledger: Book, name: str, kills: int, seed: int, folder: Path, at_once: int = 2, parts: Parts = (None,)
 ) -> Killed:
     """Kill children that ask questions, at random instants, then check everything that was promised."""
     rng = random.Random(seed)
@@ -108,7 +108,7 @@ def kill(
     return check(ledger, name, seen, kills)
 
 
-def check(ledger: Ledger, name: str, seen: Path, kills: int) -> Killed:
+def check(ledger: Book, name: str, seen: Path, kills: int) -> Killed:
     """Whatever was revealed is stored as it was shown, and paid for; and the whole history holds."""
     ledger.verify(name)
     balance = ledger.balance(name)
@@ -143,7 +143,7 @@ class Raced:
 
 
 def race(
-    ledger: Ledger,
+    ledger: Book,
     names: list[str],
     amount: Fraction,
     processes: int,

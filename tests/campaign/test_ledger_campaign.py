@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from discreet.ledger.ledger import Ledger
+from discreet.ledger.book import Book
 from tests import crashes
 
 pytestmark = pytest.mark.campaign
@@ -50,7 +50,7 @@ def test_kills(store, tmp_path, at_once):
     kind, version, address = store
     seed = random.SystemRandom().getrandbits(32)
     start = time.monotonic()
-    with Ledger(address) as ledger:
+    with Book(address) as ledger:
         ledger.create("survey", 10**6)
         found = crashes.kill(ledger, "survey", KILLS // 2, seed, tmp_path, at_once)
     name = f"kills, {at_once} at once"
@@ -66,7 +66,7 @@ def test_races(store, tmp_path):
     charges = 211
     start = time.monotonic()
     shares = []
-    with Ledger(address) as ledger:
+    with Book(address) as ledger:
         for turn in range(RACES):
             names = [f"survey {turn}-{k}" for k in range(1 + turn % 3)]
             for name in names:

@@ -26,7 +26,7 @@ from discreet.cli import main
 from discreet.cli.app import app
 from discreet.collect.reporter import Reporter
 from discreet.designs import Cells
-from discreet.ledger.ledger import Ledger
+from discreet.ledger.book import Book
 from tests import reference
 from tests.test_verify import bytes_of, document, put, resigned
 
@@ -1596,7 +1596,7 @@ def lines_of(text: str) -> list[str]:
 
 
 def test_a_ledger_without_data_sets_has_nothing_to_show(run):
-    Ledger("b.db").close()
+    Book("b.db").close()
     assert run("ledger", "show", "--ledger", "b.db") == (0, "nothing yet\n", "")
     assert run("ledger", "show", "--ledger", "b.db", "--json") == (0, "[]\n", "")
     told = run("ledger", "show", "--ledger", "b.db", "--csv")

@@ -12,7 +12,7 @@ import pytest
 
 import discreet as dt
 import discreet.files as files
-import discreet.ledger.ledger as ledgers
+import discreet.ledger.book as ledgers
 import discreet.tables.release as releasing
 import discreet.tables.saved.release_files as saving
 from discreet.cli import main

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from discreet.ledger.ledger import Ledger
+from discreet.ledger.book import Book
 from tests import postgres
 
 
@@ -35,6 +35,6 @@ def place(request, tmp_path) -> Place:
 
 
 @pytest.fixture
-def ledger(place) -> Iterator[Ledger]:
-    with Ledger(place.address) as opened:
+def ledger(place) -> Iterator[Book]:
+    with Book(place.address) as opened:
         yield opened

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import discreet as dt
 from discreet.errors import BudgetError, LedgerError
 from discreet.ledger import chain, periods
-from discreet.ledger.ledger import Ledger
+from discreet.ledger.book import Book
 from tests import crashes
 from tests.ledger.conftest import Place
 from tests.profiles import examples
@@ -33,7 +33,7 @@ def clock(monkeypatch):
     return set_to
 
 
-def ask(ledger: Ledger, epsilon: Fraction, question: object = None) -> object:
+def ask(ledger: Book, epsilon: Fraction, question: object = None) -> object:
     asked = {"q": len(ledger.history("town")) if question is None else question}
     return ledger.begin("town", asked, epsilon=epsilon, data="d")
 
@@ -112,7 +112,7 @@ def test_caps_are_what_a_calendar_says(tmp_path_factory, steps, caps):
     length = {"month": 1, "quarter": 3, "year": 12}
     paid: list[tuple[int, Fraction]] = []
     here = 0
-    with Ledger(tmp_path_factory.mktemp("l") / "l.db") as ledger, pytest.MonkeyPatch.context() as patch:
+    with Book(tmp_path_factory.mktemp("l") / "l.db") as ledger, pytest.MonkeyPatch.context() as patch:
         patch.setattr(periods, "clock", lambda: "1999-01-01T00:00:00+00:00")
         ledger.create("town", 2, per=caps)
         for k, (months, day, epsilon) in enumerate(steps):
@@ -152,7 +152,7 @@ def test_caps_are_what_a_calendar_says(tmp_path_factory, steps, caps):
     ids=str,
 )
 def test_bad_caps_are_refused(tmp_path, per):
-    with Ledger(tmp_path / "l.db") as ledger:
+    with Book(tmp_path / "l.db") as ledger:
         with pytest.raises(LedgerError):
             ledger.create("town", 6, per=per)
         assert ledger.datasets() == []
@@ -251,10 +251,10 @@ def test_damage_is_found_and_not_charged(place, ledger, clock, damage):
     with pytest.raises(LedgerError):
         ledger.verify("town")
     if "://" not in ledger.place:  # a file is audited by every process before its first change
-        with Ledger(ledger.place) as again, pytest.raises(LedgerError, match=r"\.$"):
+        with Book(ledger.place) as again, pytest.raises(LedgerError, match=r"\.$"):
             again.charge("town", epsilon="1/4", what="more")
     if damage == "a larger cap":  # and by whoever has not followed it before, wherever it is
-        with Ledger(ledger.place if "://" not in ledger.place else place.address) as again:
+        with Book(ledger.place if "://" not in ledger.place else place.address) as again:
             for call in (lambda: again.charge("town", epsilon="1/4", what="more"), lambda: again.balance("town")):
                 with pytest.raises(LedgerError, match="Line 1 of 'town' was changed"):
                     call()
@@ -269,7 +269,7 @@ def test_damage_is_found_and_not_charged(place, ledger, clock, damage):
 def test_without_its_first_line_nothing_is_known_and_nothing_charged(place, ledger):
     ledger.create("town", 6, per={"month": "1/2"})
     place.execute("DELETE FROM discreet_entry WHERE number = 1")
-    with Ledger(place.address) as again:
+    with Book(place.address) as again:
         for call in (again.terms, again.balance, lambda name: again.charge(name, epsilon=1, what="x")):
             with pytest.raises(LedgerError, match="Line 1 of 'town' is missing"):
                 call("town")
@@ -321,7 +321,7 @@ def test_history_says_what_was_asked(tmp_path):
     pytest.importorskip("duckdb")
     pa = pytest.importorskip("pyarrow")
     table = pa.table({"g": ["a", "b"] * 30, "x": [1, 2, 3] * 20})
-    with Ledger(tmp_path / "l.db") as ledger:
+    with Book(tmp_path / "l.db") as ledger:
         ledger.create("town", "7/3", relation="add-remove", per={"year": "2"})
         ledger.begin("town", {"q": 1}, epsilon=Fraction(1, 7), data="d")
         dt.Ledger(tmp_path / "l.db")["town"].release(

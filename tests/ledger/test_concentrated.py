@@ -18,7 +18,7 @@ from discreet import verify
 from discreet.errors import BudgetError, LedgerError, LevelError
 from discreet.exact.rho import pure_level, pure_rho
 from discreet.ledger import promise as page
-from discreet.ledger.ledger import Ledger
+from discreet.ledger.book import Book
 from discreet.ledger.terms import Price
 from tests import crashes
 from tests.cells import for_each
@@ -39,7 +39,7 @@ def decimal(x: Fraction) -> Decimal:
     return Decimal(x.numerator) / Decimal(x.denominator)
 
 
-def ask(ledger: Ledger, question: object, **price: Fraction) -> object:
+def ask(ledger: Book, question: object, **price: Fraction) -> object:
     return ledger.begin("census", {"q": question}, data="d", **price)
 
 
@@ -81,14 +81,14 @@ def test_terms_are_pure_or_concentrated_for_good(census):
     ],
 )
 def test_budgets_that_are_none(given, words, tmp_path):
-    with Ledger(tmp_path / "l.db") as ledger, pytest.raises((LedgerError, LevelError), match=words):
+    with Book(tmp_path / "l.db") as ledger, pytest.raises((LedgerError, LevelError), match=words):
         ledger.create("census", **given)
 
 
 @for_each("epsilon, rho", [("1", 0.0150), ("2", 0.0561), ("4", 0.2063), ("8", 0.7328)])
 def test_an_epsilon_with_a_delta_becomes_the_largest_rho(epsilon, rho, tmp_path):
     """The numbers of the bound by Canonne, Kamath and Steinke, computed elsewhere; and no more is promised than was asked."""
-    with Ledger(tmp_path / "l.db") as ledger:
+    with Book(tmp_path / "l.db") as ledger:
         terms = ledger.create(f"census {epsilon}", epsilon, delta="1e-9", relation="add-remove")
         assert abs(float(terms.budget) - rho) < 6e-5
         assert Fraction(epsilon) - Fraction(1, 10**6) < terms.epsilon <= Fraction(epsilon)

@@ -27,9 +27,9 @@ from discreet import ledger as ledger_room
 from discreet.errors import BudgetError, LedgerError
 from discreet.ledger import chain
 from discreet.ledger import postgres as postgres_store
+from discreet.ledger.book import Answer, Book, Head, Pending
 from discreet.ledger.chain import Totals
 from discreet.ledger.entries import charge as charge_line
-from discreet.ledger.ledger import Answer, Head, Ledger, Pending
 from discreet.ledger.state import audit
 from discreet.ledger.stores import CHARGING
 from discreet.ledger.terms import Price, terms_given
@@ -40,13 +40,13 @@ TENTH = Fraction(1, 10)
 
 
 @pytest.fixture
-def survey(ledger) -> Ledger:
+def survey(ledger) -> Book:
     ledger.create("survey", "1", public=["district"])
     return ledger
 
 
 def charge(
-    ledger: Ledger, question: object = 1, epsilon: Fraction = TENTH, data: str = "a", **more: bool
+    ledger: Book, question: object = 1, epsilon: Fraction = TENTH, data: str = "a", **more: bool
 ) -> Answer | Pending:
     return ledger.begin("survey", {"q": question}, epsilon=epsilon, data=data, **more)
 
@@ -56,7 +56,7 @@ def charge(
 
 def test_terms_are_kept(place, ledger):
     made = ledger.create("survey-2026", budget="0.3", relation="change-one", public=["district", "sex"], unit="person")
-    with Ledger(place.address) as again:
+    with Book(place.address) as again:
         assert again.terms("survey-2026") == made
         assert again.datasets() == ["survey-2026"]
     assert (made.name, made.budget, made.relation) == ("survey-2026", Fraction(3, 10), "change-one")
@@ -65,25 +65,25 @@ def test_terms_are_kept(place, ledger):
 
 
 def test_only_a_ledger_that_exists_is_opened_as_existing(place, survey, tmp_path):
-    with Ledger.existing(place.address) as again:
+    with Book.existing(place.address) as again:
         assert again.datasets() == ["survey"]
     with pytest.raises(
         LedgerError, match=r"There is no ledger .*mistyped\.db; check the path\. A new ledger is made with"
     ):
-        Ledger.existing(tmp_path / "mistyped.db")
+        Book.existing(tmp_path / "mistyped.db")
     assert not (tmp_path / "mistyped.db").exists()
 
 
 def test_a_mistyped_path_asks_about_the_ledger_beside_it(tmp_path):
     """Before it advises to make one, with a budget that nobody has touched. Other files are no ledgers."""
-    with Ledger(tmp_path / "budget.db") as book:
+    with Book(tmp_path / "budget.db") as book:
         book.create("town", "1")
     (tmp_path / "buget.txt").write_text("of the same name, nearly")
     with pytest.raises(LedgerError, match=r"check the path\. Did you mean 'budget\.db'\? A new ledger"):
-        Ledger.existing(tmp_path / "buget.db")
+        Book.existing(tmp_path / "buget.db")
     for far in (tmp_path / "other.sqlite", tmp_path / "nowhere" / "budget.db"):
         with pytest.raises(LedgerError, match=r"check the path\. A new ledger"):
-            Ledger.existing(far)
+            Book.existing(far)
 
 
 def test_names_of_data_sets_have_a_did_you_mean(survey):
@@ -132,7 +132,7 @@ def test_a_second_create_is_refused(survey):
     ids=str,
 )
 def test_bad_terms_are_refused(tmp_path, terms):
-    with Ledger(tmp_path / "l.db") as ledger:
+    with Book(tmp_path / "l.db") as ledger:
         with pytest.raises(LedgerError):
             ledger.create(**{"name": "survey", "budget": "1", **terms})
         assert ledger.datasets() == []
@@ -176,7 +176,7 @@ def test_ten_tenths_fit_in_one(survey):
 
 def test_thousands_of_charges_fit_and_one_more_does_not(in_memory):
     many = examples(10_000)
-    with Ledger(in_memory / "l.db") as ledger:
+    with Book(in_memory / "l.db") as ledger:
         ledger.create("survey", "1/3")
         step = Fraction(1, 3 * many)
         for k in range(many):
@@ -192,7 +192,7 @@ def test_thousands_of_charges_fit_and_one_more_does_not(in_memory):
 @settings(max_examples=examples(20))
 @given(st.lists(st.fractions(min_value="1/1000", max_value="1/2", max_denominator=1000), max_size=15))
 def test_charges_add_up_exactly(tmp_path_factory, charges):
-    with Ledger(tmp_path_factory.mktemp("l") / "l.db") as ledger:
+    with Book(tmp_path_factory.mktemp("l") / "l.db") as ledger:
         ledger.create("survey", 1)
         spent = Fraction(0)
         for k, epsilon in enumerate(charges):
@@ -212,7 +212,7 @@ def test_charges_add_up_exactly(tmp_path_factory, charges):
     ids=str,
 )
 def test_only_positive_fractions_are_charged(tmp_path, epsilon):
-    with Ledger(tmp_path / "l.db") as ledger:
+    with Book(tmp_path / "l.db") as ledger:
         ledger.create("survey", 10)
         with pytest.raises(LedgerError, match="one positive Fraction"):
             charge(ledger, 1, epsilon)
@@ -234,7 +234,7 @@ def _large_primes(count: int) -> list[int]:
 
 def test_a_total_that_grows_too_long_is_refused(tmp_path):
     primes = _large_primes(17)
-    with Ledger(tmp_path / "l.db") as ledger:
+    with Book(tmp_path / "l.db") as ledger:
         ledger.create("survey", 1)
         for k in range(16):  # sixteen coprime denominators of 256 bits still fit in 4096
             charge(ledger, k, Fraction(1, primes[k]))
@@ -249,7 +249,7 @@ def test_a_total_that_grows_too_long_is_refused(tmp_path):
     "question", [{"x": float("nan")}, {"x": {1, 2}}, {"x": b"a"}, 3, {"x": 1, 2: 3}, None], ids=str
 )
 def test_a_question_is_json(tmp_path, question):
-    with Ledger(tmp_path / "l.db") as ledger:
+    with Book(tmp_path / "l.db") as ledger:
         ledger.create("survey", 1)
         with pytest.raises(LedgerError, match="JSON"):
             ledger.begin("survey", question, epsilon=TENTH, data="a")
@@ -337,7 +337,7 @@ def test_an_answer_is_a_text(survey, answer):
 @settings(max_examples=examples(30))
 @given(st.text(st.characters(codec="utf-8", exclude_characters="\0")))
 def test_answers_come_back_as_they_were(tmp_path_factory, text):
-    with Ledger(tmp_path_factory.mktemp("l") / "l.db") as ledger:
+    with Book(tmp_path_factory.mktemp("l") / "l.db") as ledger:
         ledger.create("survey", 1)
         ledger.finish(charge(ledger), text)
         assert charge(ledger).text == text
@@ -425,7 +425,7 @@ def test_commitments_open_with_their_salt(place, survey):
     assert survey.history("survey")[2].facts["commitment"] == commitment
 
 
-def filled(ledger: Ledger) -> Head:
+def filled(ledger: Book) -> Head:
     """Lines: 1 create, 2 charge, 3 answer, 4 charge, 5 charge, 6 answer (to 5)."""
     ledger.create("other", "1")
     for k in range(3):
@@ -546,30 +546,30 @@ def test_a_changed_answer_is_not_repeated(place, survey):
 
 
 def test_a_ledger_of_another_version_is_refused(place):
-    Ledger(place.address).close()
+    Book(place.address).close()
     ((version,),) = place.execute("SELECT version FROM discreet_ledger")
     assert version == 1
     for version in (0, 2, 4):
         place.execute(f"UPDATE discreet_ledger SET version = {version}")
         told = f"ledger has version {version}, and this version of discreet reads version 1.*start a ledger at another place"
         with pytest.raises(LedgerError, match=told):
-            Ledger(place.address)
+            Book(place.address)
     place.execute("DELETE FROM discreet_ledger")
     with pytest.raises(LedgerError, match="version"):
-        Ledger(place.address)
+        Book(place.address)
 
 
 def test_tables_of_another_version_are_refused_and_left_alone(place):
-    with Ledger(place.address) as ledger:
+    with Book(place.address) as ledger:
         ledger.create("survey", 1)
     place.execute("ALTER TABLE discreet_history RENAME TO discreet_data_set")
     for _ in range(2):
         with pytest.raises(
             LedgerError, match=r"was made by another version of discreet\. Use that version, or start a ledger"
         ):
-            Ledger(place.address)
+            Book(place.address)
     place.execute("ALTER TABLE discreet_data_set RENAME TO discreet_history")
-    with Ledger(place.address) as ledger:
+    with Book(place.address) as ledger:
         assert ledger.verify("survey").count == 1
 
 
@@ -583,26 +583,26 @@ def test_what_is_no_ledger_is_refused_and_left_alone(tmp_path):
     before = {path: path.read_bytes() for path in (text, other)}
     for path, why in ((text, "not even a database"), (other, "but not a ledger")):
         with pytest.raises(LedgerError, match=why):
-            Ledger(path)
+            Book(path)
     for path in (tmp_path, "", ":memory:", "a\0b", "mysql://user:hunter2@host/db", b"bytes"):
         with pytest.raises(LedgerError) as caught:
-            Ledger(path)
+            Book(path)
         assert "hunter2" not in str(caught.value)
     with pytest.raises(LedgerError, match="folder exists"):
-        Ledger(tmp_path / "nowhere" / "l.db")
+        Book(tmp_path / "nowhere" / "l.db")
     assert {path: path.read_bytes() for path in (text, other)} == before
     assert sorted(tmp_path.iterdir()) == sorted(before)
 
 
 def test_an_empty_file_becomes_a_ledger(tmp_path):
     (tmp_path / "l.db").touch()
-    with Ledger(tmp_path / "l.db") as ledger:
+    with Book(tmp_path / "l.db") as ledger:
         ledger.create("survey", 1)
         assert ledger.datasets() == ["survey"]
 
 
 def test_durable_settings(tmp_path):
-    with Ledger(tmp_path / "l.db") as ledger:
+    with Book(tmp_path / "l.db") as ledger:
         run = ledger._store().run
         found = {
             name: run(f"PRAGMA {name}")[0][0]
@@ -613,14 +613,14 @@ def test_durable_settings(tmp_path):
 
 @pytest.mark.outside("postgres")
 def test_durable_settings_in_postgres(server):
-    with Ledger(server.database()) as ledger:
+    with Book(server.database()) as ledger:
         run = ledger._store().run
         assert run("SHOW synchronous_commit") == [("on",)]
         assert run("SHOW lock_timeout") == [("30s",)]
 
 
 def test_a_locked_database_is_one_clear_error(place):
-    with Ledger(place.address, patience=0.2) as ledger, Ledger(place.address) as other:
+    with Book(place.address, patience=0.2) as ledger, Book(place.address) as other:
         ledger.create("survey", 1)
         with other._store().transaction(write=True) as run:
             run("UPDATE discreet_history SET count = count WHERE name = :name", name="survey")
@@ -636,7 +636,7 @@ STANDS = r"Charge 2 of 'survey' stands, but its answer was not stored, and nothi
 
 def test_a_full_disk_says_what_stands(tmp_path):
     """Before the charge nothing was charged; after it the charge stands, and asking again pays again."""
-    with Ledger(tmp_path / "l.db") as ledger:
+    with Book(tmp_path / "l.db") as ledger:
         ledger.create("survey", 1)
         pending = charge(ledger)
         run = ledger._store().run
@@ -667,7 +667,7 @@ def test_a_full_disk_says_what_stands(tmp_path):
 
 def test_an_error_after_the_charge_never_says_that_nothing_was_charged(place, monkeypatch):
     """Locked, and lost at any statement, COMMIT included: the sentence fits what the ledger then holds."""
-    with Ledger(place.address, patience=0.1) as ledger, Ledger(place.address) as other:
+    with Book(place.address, patience=0.1) as ledger, Book(place.address) as other:
         ledger.create("survey", 1)
         pending = charge(ledger)
         with other._store().transaction(write=True) as run:
@@ -710,7 +710,7 @@ def test_an_error_after_the_charge_never_says_that_nothing_was_charged(place, mo
 
 def test_a_failing_disk_is_one_clear_error(tmp_path):
     """Files may not grow beyond a limit: the system refuses the write in the middle of it."""
-    with Ledger(tmp_path / "l.db") as ledger:
+    with Book(tmp_path / "l.db") as ledger:
         ledger.create("survey", 1)
         pending = charge(ledger)
         limits = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -729,7 +729,7 @@ def test_a_failing_disk_is_one_clear_error(tmp_path):
 
 def test_a_read_only_file_is_one_clear_error(tmp_path):
     path = tmp_path / "l.db"
-    with Ledger(path) as ledger:
+    with Book(path) as ledger:
         ledger.create("survey", 1)
     path.chmod(0o444)
     for folder in (tmp_path, *tmp_path.parents[:3]):  # a worker of pytest-xdist has a folder of its own
@@ -739,7 +739,7 @@ def test_a_read_only_file_is_one_clear_error(tmp_path):
         os.chown(f"{path}.secret", 65534, -1)
         os.seteuid(65534)
     try:
-        with Ledger(path) as ledger:
+        with Book(path) as ledger:
             assert ledger.verify("survey").count == 1  # reading needs no right to write
             with pytest.raises(LedgerError, match=r"read-only.*Nothing was charged"):
                 charge(ledger)
@@ -749,7 +749,7 @@ def test_a_read_only_file_is_one_clear_error(tmp_path):
     path.chmod(0o644)
     if root:
         os.chown(f"{path}.secret", 0, -1)
-    with Ledger(path) as ledger:
+    with Book(path) as ledger:
         assert ledger.verify("survey").count == 1
 
 
@@ -789,7 +789,7 @@ def test_passwords_never_show(server):
     address = server.database()
     name = address.rpartition("/")[2]
     told = []
-    with Ledger(address) as ledger:
+    with Book(address) as ledger:
         told += [repr(ledger), str(ledger.place), repr(ledger._store()), repr(vars(ledger))]
         with pytest.raises(LedgerError) as caught:
             ledger.balance("nobody")
@@ -810,7 +810,7 @@ def test_passwords_never_show(server):
         address.rpartition("/")[0],
     ):
         with pytest.raises(LedgerError) as caught:
-            Ledger(wrong)
+            Book(wrong)
         told.append(str(caught.value))
     assert not [text for text in told if re.search("horse|staple|stable", text)]
     assert "refused the login" in told[6]
@@ -822,9 +822,9 @@ def test_passwords_never_show(server):
 def test_a_socket_and_a_password_from_the_environment(server, monkeypatch):
     name = server.database().rpartition("/")[2]
     monkeypatch.setenv("PGPASSWORD", postgres.PASSWORD)
-    with Ledger(f"postgresql://keeper@:{server.port}/{name}?host={server.folder}") as ledger:
+    with Book(f"postgresql://keeper@:{server.port}/{name}?host={server.folder}") as ledger:
         ledger.create("survey", 1)
-    with Ledger(f"postgres://keeper@127.0.0.1:{server.port}/{name}?sslmode=disable") as ledger:
+    with Book(f"postgres://keeper@127.0.0.1:{server.port}/{name}?sslmode=disable") as ledger:
         assert ledger.datasets() == ["survey"]
 
 
@@ -832,13 +832,13 @@ def test_a_socket_and_a_password_from_the_environment(server, monkeypatch):
 def test_a_connection_that_died_idle_is_opened_again(server):
     end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname LIKE 'budget%'"
 
-    def cut_off(ledger: Ledger) -> None:
+    def cut_off(ledger: Book) -> None:
         with ledger._store().transaction(write=True) as run:
             run("UPDATE discreet_history SET count = :count", count=2)
             server.run("postgres", end)
             run("SELECT 1")
 
-    with Ledger(server.database()) as ledger:
+    with Book(server.database()) as ledger:
         ledger.create("survey", 1)
         server.run("postgres", end)
         charge(ledger)
@@ -851,10 +851,10 @@ def test_a_connection_that_died_idle_is_opened_again(server):
 def test_a_user_who_may_not_write(server):
     address = server.database()
     name = address.rpartition("/")[2]
-    with Ledger(address) as ledger:
+    with Book(address) as ledger:
         ledger.create("survey", 1)
     server.run(name, "CREATE ROLE reader LOGIN PASSWORD 'r'", "GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader")
-    with Ledger(f"postgresql://reader:r@127.0.0.1:{server.port}/{name}") as ledger:
+    with Book(f"postgresql://reader:r@127.0.0.1:{server.port}/{name}") as ledger:
         assert ledger.verify("survey").count == 1
         with pytest.raises(LedgerError, match="does not let this user write"):
             charge(ledger)
@@ -863,7 +863,7 @@ def test_a_user_who_may_not_write(server):
 def test_without_pg8000_the_error_says_how_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "pg8000.native", None)
     with pytest.raises(ValueError, match=r"pip install \"\.\[postgres\]\"") as caught:
-        Ledger("postgresql://user:hunter2@host/db")
+        Book("postgresql://user:hunter2@host/db")
     assert "hunter2" not in str(caught.value)
     monkeypatch.delitem(sys.modules, postgres_store.__name__)
     monkeypatch.setattr(ledger_room, "postgres", None)  # put back when the test is over
@@ -885,7 +885,7 @@ def test_threads_share_a_ledger(survey):
 
 def test_a_charge_that_waited_for_another_follows_it(place, survey):
     """Whoever waits for a data set's row sees the line that was written meanwhile, and not the end from before."""
-    with Ledger(place.address) as other, ThreadPoolExecutor(1) as pool:
+    with Book(place.address) as other, ThreadPoolExecutor(1) as pool:
         pool.submit(charge, other, "before").result()
         with survey._store().transaction(CHARGING, write=True) as run:
             state = survey._changing(run, "survey").state
@@ -931,19 +931,19 @@ def test_a_line_that_no_row_counts_is_seen_by_whoever_knows_the_history(place, s
 
 def test_many_open_a_new_ledger_at_once(place, tmp_path):
     def work(k: int) -> None:
-        with Ledger(place.address) as mine:
+        with Book(place.address) as mine:
             mine.create(f"survey {k}", 1)
 
     children = [crashes.fork(lambda k=k: work(k), tmp_path / "errors") for k in range(8)]
     for child in children:
         assert os.waitpid(child, 0)[1] == 0, (tmp_path / "errors").read_text()
-    with Ledger(place.address) as ledger:
+    with Book(place.address) as ledger:
         assert len(ledger.datasets()) == 8
 
 
 def test_a_child_keeps_its_charges_when_the_parent_closes(place, tmp_path):
     """With a connection carried across the fork, SQLite would put the child's charges into a deleted log."""
-    ledger = Ledger(place.address)
+    ledger = Book(place.address)
     ledger.create("survey", 1)
     other = threading.Thread(target=lambda: charge(ledger, "thread"))
     other.start()
@@ -960,7 +960,7 @@ def test_a_child_keeps_its_charges_when_the_parent_closes(place, tmp_path):
     ledger.close()
     os.write(tell, b".")
     assert os.waitpid(child, 0)[1] == 0, (tmp_path / "errors").read_text()
-    with Ledger(place.address) as again:
+    with Book(place.address) as again:
         assert again.balance("survey").spent == 4 * TENTH
         again.verify("survey")
 
@@ -999,13 +999,13 @@ def test_the_check_of_revealed_answers_has_teeth(survey, tmp_path):
 
 
 def test_a_copy_of_the_file_is_a_ledger(tmp_path):
-    with Ledger(tmp_path / "l.db") as ledger:
+    with Book(tmp_path / "l.db") as ledger:
         ledger.create("survey", 1)
         filled(ledger)
         head = ledger.head("survey")
     shutil.copy(tmp_path / "l.db", tmp_path / "copy.db")  # a closed ledger is one file
     assert sorted(path.name for path in tmp_path.iterdir()) == ["copy.db", "l.db", "l.db.secret"]
-    code = "import sys; from discreet.ledger.ledger import Ledger; print(Ledger(sys.argv[1]).verify('survey').hash)"
+    code = "import sys; from discreet.ledger.book import Book; print(Book(sys.argv[1]).verify('survey').hash)"
     done = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path / "copy.db")], capture_output=True, text=True, check=True
     )

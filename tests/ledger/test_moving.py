@@ -20,7 +20,7 @@ from discreet import verify
 from discreet.engines.table import Table
 from discreet.errors import BudgetError, LedgerError
 from discreet.ledger import chain
-from discreet.ledger.ledger import Ledger
+from discreet.ledger.book import Book
 from discreet.ledger.state import State
 from discreet.ledger.terms import Terms
 from discreet.tables.count.true_numbers import counted_for
@@ -165,7 +165,7 @@ EVENTS = st.lists(
 )
 
 
-def admit(ledger: Ledger, name: str, version: object, supersedes: str | None = None) -> int:
+def admit(ledger: Book, name: str, version: object, supersedes: str | None = None) -> int:
     """The line that admits a version."""
     given = {"data": str(version), "reading": {}, "columns": ["p"], "supersedes": supersedes}
     return ledger.note_admission(name, str(version), **given).number
@@ -175,7 +175,7 @@ def admit(ledger: Ledger, name: str, version: object, supersedes: str | None = N
 @given(events=EVENTS)
 def test_charges_stay_within_the_budget_of_whoever_moved(tmp_path_factory, events):
     """Against everybody who may have moved, and against verify.py, which adds up by itself."""
-    with folder_in_memory(tmp_path_factory.mktemp("moving")) as folder, Ledger(folder / "b.db") as ledger:
+    with folder_in_memory(tmp_path_factory.mktemp("moving")) as folder, Book(folder / "b.db") as ledger:
         ledger.create("births", 2, relation="add-remove", parts="month")
         lines = {0: None, **{file: admit(ledger, "births", file) for file in FILES}}
         granted, before = list[tuple[int, str | None, Fraction]](), set[int]()
@@ -208,12 +208,12 @@ def test_charges_stay_within_the_budget_of_whoever_moved(tmp_path_factory, event
         told = verify.history(ledger.export("births"))
         assert told.spent == ledger.balance("births").spent
         assert [told.sums_of(p)[-1] for p in "abcd"] == [ledger.balance("births", p).spent for p in "abcd"]
-        with Ledger(folder / "b.db") as again:
+        with Book(folder / "b.db") as again:
             assert again.balances("births").view() == ledger.balances("births").view()
 
 
 @pytest.fixture
-def births(ledger) -> Ledger:
+def births(ledger) -> Book:
     ledger.create("births", 1, relation="add-remove", parts="month")
     return ledger
 
@@ -290,7 +290,7 @@ def test_a_correction_that_is_taken_out_of_its_line_is_found(place, births):
     births.charge("births", epsilon="1/3", what="x", part="b")
     births.verify("births")
     place.execute("UPDATE discreet_entry SET body = replace(body, '\"correction\":true,', '') WHERE number = 4")
-    with Ledger(place.address) as again:
+    with Book(place.address) as again:
         for call in (births.verify, again.balance, lambda name: again.charge(name, epsilon="1/9", what="x", part="b")):
             with pytest.raises(LedgerError, match="Line 4 of 'births' was changed"):
                 call("births")

@@ -14,7 +14,7 @@ import discreet as dt
 from discreet import verify
 from discreet.errors import BudgetError, LedgerError
 from discreet.ledger import periods
-from discreet.ledger.ledger import Ledger
+from discreet.ledger.book import Book
 from tests import crashes
 from tests.ledger.test_audit_of_lines import ADMITTED, OTHER, History, commitment
 from tests.profiles import examples
@@ -25,7 +25,7 @@ BUDGET = Fraction(1)
 
 
 @pytest.fixture
-def births(ledger) -> Ledger:
+def births(ledger) -> Book:
     ledger.create("births", BUDGET, relation="add-remove", parts="month")
     return ledger
 
@@ -111,7 +111,7 @@ def test_charges_are_granted_as_a_list_of_them_says(tmp_path_factory, charges):
     with (
         folder_in_memory(tmp_path_factory.mktemp("parts")) as folder,
         pytest.MonkeyPatch.context() as patch,
-        Ledger(folder / "b.db") as ledger,
+        Book(folder / "b.db") as ledger,
     ):
         patch.setattr(periods, "clock", lambda: "2026-01-01T00:00:00+00:00")
         ledger.create("births", 2, relation="add-remove", parts="month", per={"month": "3/4"})
@@ -132,7 +132,7 @@ def test_charges_are_granted_as_a_list_of_them_says(tmp_path_factory, charges):
             assert said.spent == max(map(charged, "abcd"))
             assert said.periods[0].spent == max(charged(p, day[:7]) for p in "abcd")
         ledger.verify("births")
-        with Ledger(folder / "b.db") as again:
+        with Book(folder / "b.db") as again:
             assert again.verify("births") == ledger.head("births")
         told = verify.history(ledger.export("births"))  # with the standard library alone
         assert told.spent == max(map(charged, "abcd"))

@@ -13,7 +13,7 @@ import pytest
 
 import discreet as dt
 from discreet.ledger import promise as page
-from discreet.ledger.ledger import Ledger
+from discreet.ledger.book import Book
 from tests.cells import for_each
 
 DOCS = Path(__file__).parents[2] / "docs" / "promise.md"
@@ -21,7 +21,7 @@ DOCS = Path(__file__).parents[2] / "docs" / "promise.md"
 
 @pytest.fixture
 def town(tmp_path):
-    with Ledger(tmp_path / "l.db") as ledger:
+    with Book(tmp_path / "l.db") as ledger:
         ledger.create("town", 20, relation="add-remove", per={"year": 2})
         ledger.charge("town", epsilon="1/4", what="elsewhere")
         ledger.create("bits", "1/2", relation="change-one", public=["district", "sex"], unit="household")
@@ -83,7 +83,7 @@ def test_the_whole_budget_comes_first_and_caps_second(town):
 
 def test_attributes_are_two_changes_apart_where_presence_is_protected(tmp_path):
     """Somebody is known to be in the data: is she ill? By all reports of a table of the ill and the well, next to the page."""
-    with Ledger(tmp_path / "l.db") as ledger:
+    with Book(tmp_path / "l.db") as ledger:
         ledger.create("open", "1/2", relation="add-remove")
         ledger.create("bits", "1/2", relation="change-one", public=["g"])
         told, bits = ledger.promise("open"), ledger.promise("bits")
@@ -126,7 +126,7 @@ def test_all_of_the_budget_may_be_spent_after_as_long_as_the_caps_together_say(p
         spent, month = spent + now, month + 1
     number, kind = words.split()
     assert -(-month // length[kind.removesuffix("s")]) == int(number)
-    with Ledger(tmp_path / "l.db") as ledger:
+    with Book(tmp_path / "l.db") as ledger:
         ledger.create(f"town {words} {per}", 20, relation="add-remove", per=per)
         assert f"After {words} all of 20 may be spent." in str(ledger.promise(f"town {words} {per}"))
 
@@ -144,7 +144,7 @@ def test_terms_decide_the_words(town):
 
 
 def test_the_page_is_html_with_nothing_in_it_that_runs(tmp_path):
-    with Ledger(tmp_path / "l.db") as ledger:
+    with Book(tmp_path / "l.db") as ledger:
         ledger.create("<script>x</script>", 1, relation="change-one", public=["<b>"], unit="<i>")
         html = ledger.promise("<script>x</script>").to_html()
     assert not any(tag in html for tag in ("<script", "<b>", "<i>"))

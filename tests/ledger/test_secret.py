@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import LedgerError
-from discreet.ledger.ledger import Head, Ledger
+from discreet.ledger.book import Book, Head
 
 TENTH = Fraction(1, 10)
 posix = pytest.mark.skipif(os.name != "posix", reason="needs the rights of POSIX")
@@ -30,13 +30,13 @@ def address(request, tmp_path, monkeypatch) -> str:
 
 
 @pytest.fixture
-def survey(address) -> Iterator[Ledger]:
-    with Ledger(address) as ledger:
+def survey(address) -> Iterator[Book]:
+    with Book(address) as ledger:
         ledger.create("survey", 1)
         yield ledger
 
 
-def charge(ledger: Ledger, question: object = 1, data: str = "a", **more: bool) -> object:
+def charge(ledger: Book, question: object = 1, data: str = "a", **more: bool) -> object:
     return ledger.begin("survey", {"q": question}, epsilon=TENTH, data=data, **more)
 
 
@@ -59,7 +59,7 @@ def guesses(cells: list[str], candidate: str) -> bool:
 
 
 def test_a_ledger_does_not_tell_the_fingerprint_of_its_data(tmp_path):
-    with Ledger(tmp_path / "l.db") as ledger:
+    with Book(tmp_path / "l.db") as ledger:
         ledger.create("survey", 1)
         ledger.finish(charge(ledger, data="all rows, and hers is yes"), "12")
     assert not guesses(everything(tmp_path / "l.db"), "all rows, and hers is yes")
@@ -75,7 +75,7 @@ def test_the_guesser_has_teeth():
 
 def test_the_line_is_an_hmac_under_the_secret(tmp_path):
     """Computed here anew, by RFC 2104's own formula on SHA-256."""
-    with Ledger(tmp_path / "l.db") as ledger:
+    with Book(tmp_path / "l.db") as ledger:
         ledger.create("survey", 1)
         charge(ledger, data="fingerprint")
         line = ledger.history("survey")[1].facts
@@ -90,7 +90,7 @@ def test_the_line_is_an_hmac_under_the_secret(tmp_path):
 
 def test_lines_do_not_tell_whether_their_data_are_the_same(tmp_path):
     """Whether two versions have the same data is a fact about the data, without noise: an export must not tell it."""
-    with Ledger(tmp_path / "l.db") as ledger:
+    with Book(tmp_path / "l.db") as ledger:
         ledger.create("survey", 1)
         for version in ("January", "March"):
             ledger.note_admission("survey", version, data="one file", reading={}, columns=[])
@@ -110,7 +110,7 @@ def test_lines_do_not_tell_whether_their_data_are_the_same(tmp_path):
 def test_files_are_their_owners_alone(tmp_path, umask):
     old = os.umask(umask)
     try:
-        with Ledger(tmp_path / "l.db") as ledger:
+        with Book(tmp_path / "l.db") as ledger:
             ledger.create("survey", 1)
             with ledger._store().transaction(write=True) as run:
                 run("UPDATE discreet_history SET count = :count", count=2)
@@ -123,7 +123,7 @@ def test_files_are_their_owners_alone(tmp_path, umask):
 def test_the_secret_is_random_and_made_once(tmp_path):
     texts = []
     for name in ("a.db", "b.db"):
-        with Ledger(tmp_path / name) as ledger:
+        with Book(tmp_path / name) as ledger:
             assert not (tmp_path / f"{name}.secret").exists()  # with the first data set, not before
             ledger.create("survey", 1)
             texts.append((tmp_path / f"{name}.secret").read_text())
@@ -136,19 +136,19 @@ def test_the_secret_is_random_and_made_once(tmp_path):
 
 def test_the_same_data_are_recognised_later(address, survey):
     survey.finish(charge(survey, data="a"), "x")
-    with Ledger(address) as again:
+    with Book(address) as again:
         assert charge(again, data="a").text == "x"
         with pytest.raises(LedgerError, match="other data"):
             charge(again, data="b")
 
 
-def secret_of(ledger: Ledger) -> Path:
+def secret_of(ledger: Book) -> Path:
     return ledger._secret.path
 
 
 def refused(address: str, match: str, **more: object) -> None:
     """A charge and a new data set are refused, before anything is written; reading goes on."""
-    with Ledger(address, **more) as ledger:
+    with Book(address, **more) as ledger:
         for change in (lambda: charge(ledger, "new"), lambda: charge(ledger), lambda: ledger.create("more", 1)):
             with pytest.raises(LedgerError, match=match) as caught:
                 change()
@@ -174,7 +174,7 @@ def test_a_missing_secret_and_another_one_are_refusals_of_their_own(address, sur
         path.write_text(wrong)
         refused(address, "does not hold a secret of 64 hexadecimal digits")
     path.write_text(text)
-    with Ledger(address) as again:
+    with Book(address) as again:
         assert charge(again).text == "x"
 
 
@@ -186,7 +186,7 @@ def test_a_secret_that_others_may_read_is_refused(address, survey):
         path.chmod(mode)
         refused(address, f"Others may use the secret .*chmod 600 {path}")
     path.chmod(0o400)
-    with Ledger(address) as again:
+    with Book(address) as again:
         assert charge(again).text == "x"
     path.unlink()
     os.mkfifo(path, 0o600)
@@ -198,7 +198,7 @@ def test_a_secret_that_others_may_read_is_refused(address, survey):
 
 def test_where_the_secret_lies(tmp_path, monkeypatch):
     place, here, there = tmp_path / "l.db", tmp_path / "given", tmp_path / "variable"
-    with Ledger(place, secret=here) as ledger:
+    with Book(place, secret=here) as ledger:
         ledger.create("survey", 1)
         ledger.finish(charge(ledger), "x")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["given", "l.db"]
@@ -206,16 +206,16 @@ def test_where_the_secret_lies(tmp_path, monkeypatch):
     monkeypatch.setenv("DISCREET_SECRET", str(there))
     refused(str(place), f"{there} is not there")
     here.rename(there)
-    with Ledger.existing(place) as ledger:
+    with Book.existing(place) as ledger:
         assert charge(ledger).text == "x"
     refused(str(place), f"{here} is not there", secret=here)
     for wrong in ("", "a\0b", 3, b"x"):
         with pytest.raises(LedgerError, match="name of the file"):
-            Ledger(place, secret=wrong)
+            Book(place, secret=wrong)
 
 
 def test_a_secret_that_cannot_be_made_is_a_refusal(tmp_path):
-    with Ledger(tmp_path / "l.db", secret=tmp_path / "l.db" / "secret") as ledger:
+    with Book(tmp_path / "l.db", secret=tmp_path / "l.db" / "secret") as ledger:
         with pytest.raises(LedgerError, match=r"secret .* cannot be (made|read).*Nothing was charged"):
             ledger.create("survey", 1)
         assert ledger.datasets() == []
@@ -226,7 +226,7 @@ def test_a_link_that_leads_nowhere_is_no_secret(tmp_path):
     """A folder of secrets that is not mounted, say: nothing may be keyed by an empty key, and no proof of one stay."""
     file = tmp_path / "vault" / "secret"
     (tmp_path / "l.db.secret").symlink_to(file)
-    with Ledger(tmp_path / "l.db") as ledger:
+    with Book(tmp_path / "l.db") as ledger:
         with pytest.raises(LedgerError, match=r"a link to a file that is not there.*Nothing was charged"):
             ledger.create("survey", 1)
         with ledger._store().transaction() as run:
@@ -240,12 +240,12 @@ def test_a_link_that_leads_nowhere_is_no_secret(tmp_path):
 
 def test_two_ledgers_may_share_a_secret(tmp_path):
     for name in ("a.db", "b.db"):
-        with Ledger(tmp_path / name, secret=tmp_path / "secret") as ledger:
+        with Book(tmp_path / name, secret=tmp_path / "secret") as ledger:
             ledger.create("survey", 1)
             charge(ledger, data="same")
     lines = []
     for name in ("a.db", "b.db"):
-        with Ledger(tmp_path / name) as ledger:
+        with Book(tmp_path / name) as ledger:
             lines.append(ledger.history("survey")[1].facts["fingerprint"])
     assert len({*lines}) == 2  # the data set's salt tells them apart, so that nobody sees that the data are the same
 
@@ -254,7 +254,7 @@ def test_two_ledgers_may_share_a_secret(tmp_path):
 def test_in_postgres_the_secret_lies_outside_the_database(server, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     address = server.database()
-    with Ledger(address) as ledger:
+    with Book(address) as ledger:
         ledger.create("survey", 1)
         charge(ledger, data="fingerprint")
         line = ledger.history("survey")[1].facts["fingerprint"]

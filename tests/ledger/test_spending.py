@@ -18,7 +18,7 @@ import pytest
 
 import discreet as dt
 from discreet.errors import BudgetError, LedgerError, OutOfRangeError
-from discreet.ledger.ledger import Ledger
+from discreet.ledger.book import Book
 from discreet.ledger.spending import covers
 from discreet.ledger.terms import Price
 from tests import crashes
@@ -28,7 +28,7 @@ G = dt.geometric(100, epsilon="1/2")
 
 @pytest.fixture
 def ledger(tmp_path):
-    with Ledger(tmp_path / "l.db") as opened:
+    with Book(tmp_path / "l.db") as opened:
         opened.create("town", 2, relation="add-remove")
         yield opened
 
@@ -61,7 +61,7 @@ def test_charged_drawn_stored_shown(ledger):
 def test_reports_follow_the_mechanism(tmp_path):
     """A mechanism that keeps the truth with probability 9/10 (epsilon ln 9 of two values): 60 draws, all stored as told."""
     m = dt.randomized_response(1, alpha="1/9")
-    with Ledger(tmp_path / "l.db") as ledger:
+    with Book(tmp_path / "l.db") as ledger:
         ledger.create("town", 200)
         told = []
         for _ in range(60):
@@ -211,17 +211,17 @@ def test_an_interrupt_in_the_draw_leaves_no_second_one(ledger, monkeypatch):
 
 
 def test_a_report_that_could_not_be_stored_is_not_shown_and_not_drawn_again(ledger, monkeypatch):
-    finish = Ledger.finish
+    finish = Book.finish
     for k, after in enumerate((False, True)):  # the disk failed before the commit, or the answer was lost after it
 
-        def failing(self: Ledger, *given: object, late: bool = after) -> None:
+        def failing(self: Book, *given: object, late: bool = after) -> None:
             if late:
                 finish(self, *given)  # type: ignore[arg-type]
             raise LedgerError("The disk is full.")
 
         with ledger.spend("town", epsilon="1/2", what="one") as paid:
             with monkeypatch.context() as patch:
-                patch.setattr(Ledger, "finish", failing)
+                patch.setattr(Book, "finish", failing)
                 with pytest.raises(LedgerError, match="full"):
                     paid.sample(G, 50)
             with pytest.raises(LedgerError, match=r"stands, and its report was drawn\. Call spend again"):

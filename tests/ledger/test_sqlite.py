@@ -19,8 +19,8 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import BudgetError, LedgerError
+from discreet.ledger.book import Answer, Book, Pending
 from discreet.ledger.entries import ENDS
-from discreet.ledger.ledger import Answer, Ledger, Pending
 from discreet.ledger.sqlite import mounted
 from tests import crashes
 
@@ -28,14 +28,14 @@ TENTH = Fraction(1, 10)
 PAGE = 4096
 
 
-def charge(ledger: Ledger, question: object, epsilon: Fraction = TENTH, data: str = "a") -> Answer | Pending:
+def charge(ledger: Book, question: object, epsilon: Fraction = TENTH, data: str = "a") -> Answer | Pending:
     return ledger.begin("survey", {"q": question}, epsilon=epsilon, data=data)
 
 
 @pytest.fixture
 def path(tmp_path) -> Path:
     made = tmp_path / "l.db"
-    with Ledger(made) as ledger:
+    with Book(made) as ledger:
         ledger.create("survey", 1)
     return made
 
@@ -50,20 +50,20 @@ def beside(path: Path) -> list[Path]:
 def test_a_second_name_of_the_file_is_refused(path):
     other = path.with_name("other.db")
     shutil.copy(f"{path}.secret", f"{other}.secret")
-    with Ledger(path) as first:
+    with Book(path) as first:
         charge(first, 1)
         os.link(path, other)
         with pytest.raises(LedgerError, match=r"2 names \(hard links\).*Nothing was charged"):
             charge(first, 2)
         with pytest.raises(LedgerError, match="2 names"):
-            Ledger(other)
+            Book(other)
         other.unlink()
         charge(first, 2)
         assert first.balance("survey").spent == 2 * TENTH
 
 
 def test_a_ledger_that_is_gone_is_missed_by_every_thread_and_not_made_anew(path):
-    with Ledger(path) as ledger, ThreadPoolExecutor() as pool:
+    with Book(path) as ledger, ThreadPoolExecutor() as pool:
         charge(ledger, 1, Fraction(1))
         path.rename(path.with_name("moved.db"))
         for _ in range(2):  # the second time without a connection
@@ -87,7 +87,7 @@ def test_every_thread_charges_the_file_that_was_opened(path, tmp_path, monkeypat
     link = tmp_path / "link.db"
     link.symlink_to(path)
     monkeypatch.chdir(tmp_path)
-    with Ledger(path.name if way == "folder" else link) as ledger:
+    with Book(path.name if way == "folder" else link) as ledger:
         charge(ledger, 1, Fraction(1))
         monkeypatch.chdir(copies)
         link.unlink()
@@ -100,7 +100,7 @@ def test_a_symbolic_link_is_the_same_ledger(path, tmp_path):
     (tmp_path / "folder").mkdir()
     other = tmp_path / "folder" / "other.db"
     other.symlink_to(path)
-    with Ledger(path) as first, Ledger(other) as second:
+    with Book(path) as first, Book(other) as second:
         for k in range(5):
             charge(first, ("first", k))
             charge(second, ("second", k))
@@ -136,8 +136,8 @@ def test_a_single_file_mount_is_refused(path, mount):
     other = mount(path)
     shutil.copy(f"{path}.secret", f"{other}.secret")
     with pytest.raises(LedgerError, match="mounted as a single file"):
-        Ledger(other)
-    with Ledger(path) as ledger:
+        Book(other)
+    with Book(path) as ledger:
         charge(ledger, 1)
 
 
@@ -148,7 +148,7 @@ def test_even_a_mount_that_is_not_seen_shares_the_locks(path, mount, monkeypatch
     monkeypatch.setattr("discreet.ledger.sqlite.mounted", lambda path: False)
 
     def work(place: Path) -> None:
-        with Ledger(place) as mine:
+        with Book(place) as mine:
             for k in range(8):
                 try:
                     charge(mine, (str(place), k))
@@ -158,7 +158,7 @@ def test_even_a_mount_that_is_not_seen_shares_the_locks(path, mount, monkeypatch
     children = [crashes.fork(lambda place=place: work(place), tmp_path / "errors") for place in (path, other)]
     for child in children:
         assert os.waitpid(child, 0)[1] == 0, (tmp_path / "errors").read_text()
-    with Ledger(path) as ledger:
+    with Book(path) as ledger:
         assert ledger.balance("survey").left == 0
         assert ledger.verify("survey").count == 11
 
@@ -176,7 +176,7 @@ def test_the_table_of_mounts_is_read(tmp_path):
 
 @pytest.mark.parametrize("how", ["moved", "replaced", "deleted"])
 def test_a_file_that_is_moved_or_replaced_while_open_is_not_charged(path, how):
-    with Ledger(path) as ledger:
+    with Book(path) as ledger:
         charge(ledger, 1)
         if how == "replaced":
             copy = shutil.copy(path, path.with_name("copy.db"))
@@ -197,7 +197,7 @@ def killed(path: Path, charges: int = 5) -> None:
     """Charges by a process that dies without a word after the last one was granted."""
 
     def work() -> None:
-        ledger = Ledger(path)
+        ledger = Book(path)
         for k in range(charges):
             charge(ledger, k)
         os.kill(os.getpid(), signal.SIGKILL)
@@ -218,18 +218,18 @@ def test_a_granted_charge_needs_nothing_beside_the_file(path, harm):
     killed(path)
     for file in beside(path):
         harm(file)
-    with Ledger(path) as ledger:
+    with Book(path) as ledger:
         assert ledger.balance("survey").spent == 5 * TENTH
         assert ledger.verify("survey").count == 6
 
 
 def test_the_file_alone_holds_every_granted_charge(path, tmp_path):
     """A copy of the file, made while the ledger is open, has the charge as soon as it is granted."""
-    with Ledger(path) as ledger:
+    with Book(path) as ledger:
         for k in range(1, 6):
             pending = charge(ledger, k)
             shutil.copy(path, tmp_path / "copy.db")
-            with Ledger(tmp_path / "copy.db") as copy:
+            with Book(tmp_path / "copy.db") as copy:
                 assert copy.balance("survey").spent == k * TENTH
             ledger.finish(pending, "x")
 
@@ -239,9 +239,9 @@ def pages(path: Path) -> list[bytes]:
     return [content[k : k + PAGE] for k in range(0, len(content), PAGE)]
 
 
-def changes(path: Path, change: Callable[[Ledger], object]) -> tuple[list[bytes], list[bytes], list[int]]:
+def changes(path: Path, change: Callable[[Book], object]) -> tuple[list[bytes], list[bytes], list[int]]:
     before = pages(path)
-    with Ledger(path) as ledger:
+    with Book(path) as ledger:
         change(ledger)
     after = pages(path)
     return before, after, [k for k, page in enumerate(after) if k >= len(before) or page != before[k]]
@@ -264,14 +264,14 @@ def mixtures(before: list[bytes], after: list[bytes], changed: list[int]) -> Ite
 def test_a_torn_file_is_refused_or_holds_every_granted_charge(path, lines, kind):
     """A kill in the middle of a commit, and then the journal lost: whatever was granted before still counts."""
     step = Fraction(1, 1000)
-    with Ledger(path) as ledger:
+    with Book(path) as ledger:
         ledger.create("other", 1)
         for k in range(lines):
             charge(ledger, k, step)
         pending = charge(ledger, "answered", step)
     granted = (lines + 1) * step
 
-    def change(ledger: Ledger) -> object:
+    def change(ledger: Book) -> object:
         return charge(ledger, "torn", step) if kind == "charge" else ledger.finish(pending, "x" * 9000)
 
     before, after, changed = changes(path, change)
@@ -280,13 +280,13 @@ def test_a_torn_file_is_refused_or_holds_every_granted_charge(path, lines, kind)
     for content in mixtures(before, after, changed):
         path.write_bytes(content)
         try:
-            with Ledger(path) as ledger:
+            with Book(path) as ledger:
                 charge(ledger, "new", step)
         except LedgerError:
             refused += 1
             continue
         taken += 1
-        with Ledger(path) as ledger:
+        with Book(path) as ledger:
             assert ledger.balance("survey").spent >= granted + step
             ledger.verify("survey")
     assert refused > 0
@@ -298,7 +298,7 @@ def test_a_journal_that_a_kill_left_may_be_harmed(path, monkeypatch, tmp_path):
     step = Fraction(1, 1000)
     half = tmp_path / "half"
     half.mkdir()
-    with Ledger(path) as ledger:
+    with Book(path) as ledger:
         for k in range(30):
             charge(ledger, k, step)
         pending, store = charge(ledger, "answered", step), ledger._store()
@@ -330,12 +330,12 @@ def test_a_journal_that_a_kill_left_may_be_harmed(path, monkeypatch, tmp_path):
         if content is not None:
             journal.write_bytes(content)
         try:
-            with Ledger(half / "l.db") as ledger:
+            with Book(half / "l.db") as ledger:
                 charge(ledger, "new", step)
         except LedgerError:
             refused.append(k)
             continue
-        with Ledger(half / "l.db") as ledger:
+        with Book(half / "l.db") as ledger:
             assert ledger.balance("survey").spent == 32 * step
             ledger.verify("survey")
     assert 0 not in refused  # an unharmed journal undoes what was half-written
@@ -343,7 +343,7 @@ def test_a_journal_that_a_kill_left_may_be_harmed(path, monkeypatch, tmp_path):
 
 def test_a_process_that_runs_on_sees_a_torn_end(path):
     """A connection that has audited the history looks at its end before each change."""
-    with Ledger(path) as ledger:
+    with Book(path) as ledger:
         charge(ledger, 1)
         for damage in (
             "UPDATE discreet_history SET count = 1, head = (SELECT hash FROM discreet_entry WHERE number = 1)",
@@ -362,22 +362,22 @@ def test_a_process_that_runs_on_sees_a_torn_end(path):
 
 def test_damage_is_found_before_the_first_charge(path):
     """A smaller charge would lend budget, even where all hashes follow anew: each new connection goes through what it changes."""
-    with Ledger(path) as ledger:
+    with Book(path) as ledger:
         charge(ledger, 1)
         charge(ledger, 2)
     connection = sqlite3.connect(path)
     connection.execute("UPDATE discreet_entry SET body = replace(body, '1/10', '1/99') WHERE number = 2")
     connection.commit()
     connection.close()
-    with Ledger(path) as ledger, pytest.raises(LedgerError, match="Line 2 of 'survey' was changed"):
+    with Book(path) as ledger, pytest.raises(LedgerError, match="Line 2 of 'survey' was changed"):
         charge(ledger, 2)
 
 
 def test_text_that_is_none_is_damage_and_not_quoted(path):
-    with Ledger(path) as ledger:
+    with Book(path) as ledger:
         ledger.finish(charge(ledger, 1), "the answer")
     path.write_bytes(path.read_bytes().replace(b"the answer", b"the answe\xff"))
-    with Ledger(path) as ledger, pytest.raises(LedgerError, match="is damaged") as refused:
+    with Book(path) as ledger, pytest.raises(LedgerError, match="is damaged") as refused:
         charge(ledger, 1)
     assert "the answe" not in str(refused.value)
 
@@ -391,7 +391,7 @@ def test_a_damaged_index_hides_no_data_set(path):
     content = path.read_bytes()
     at = content.rindex(b"survey", 0, page * PAGE)
     path.write_bytes(content[:at] + b"surveX" + content[at + 6 :])
-    with Ledger(path) as ledger:
+    with Book(path) as ledger:
         with pytest.raises(LedgerError, match=r"is damaged.*Nothing was charged"):
             charge(ledger, 1)
         for name in ("survey", "another"):
@@ -404,11 +404,11 @@ def test_a_damaged_index_hides_no_data_set(path):
 
 def test_a_write_ahead_log_is_refused_until_it_is_switched_off(path):
     """Before a ledger is opened and while it is: what lies in a log alone could be lost."""
-    with Ledger(path) as early:
+    with Book(path) as early:
         charge(early, 1)
         connection = sqlite3.connect(path)
         assert connection.execute("PRAGMA journal_mode = WAL").fetchone() == ("wal",)
-        with Ledger(path) as late:
+        with Book(path) as late:
             for ledger in (early, late):
                 with pytest.raises(LedgerError, match=r"write-ahead log.*journal_mode = DELETE'\. Nothing was charged"):
                     charge(ledger, 2)
@@ -418,7 +418,7 @@ def test_a_write_ahead_log_is_refused_until_it_is_switched_off(path):
         early.close()
         assert connection.execute("PRAGMA journal_mode = DELETE").fetchone() == ("delete",)
         connection.close()
-    with Ledger(path) as ledger:
+    with Book(path) as ledger:
         charge(ledger, 2)
         assert beside(path) == []
         assert ledger.verify("survey").count == 3
@@ -426,7 +426,7 @@ def test_a_write_ahead_log_is_refused_until_it_is_switched_off(path):
 
 def test_a_log_of_another_program_keeps_nobody_from_reading(path):
     """What is only read rests on no journal; a charge does."""
-    with Ledger(path, patience=0.2) as ledger:
+    with Book(path, patience=0.2) as ledger:
         charge(ledger, 1)
         connection = sqlite3.connect(path)
         connection.execute("PRAGMA journal_mode = WAL")
@@ -452,7 +452,7 @@ def test_no_history_is_gone_through_to_find_its_ends(path):
 def use(path: Path) -> None:
     """Everything one does with a ledger; only a LedgerError may come out of any of it."""
     try:
-        ledger = Ledger(path, patience=0.01)
+        ledger = Book(path, patience=0.01)
     except LedgerError:
         return
     with ledger:
@@ -471,7 +471,7 @@ def use(path: Path) -> None:
 
 def fuzzed(path: Path, turns: int, seed: int) -> None:
     """Use a ledger with some bytes of its file changed, again and again; half of them in the pages' heads and the schema."""
-    with Ledger(path) as ledger:
+    with Book(path) as ledger:
         ledger.finish(charge(ledger, 1, Fraction(1, 100)), "answer")
         charge(ledger, 2, Fraction(1, 100))
     good = path.read_bytes()
@@ -490,6 +490,6 @@ def fuzzed(path: Path, turns: int, seed: int) -> None:
 
 
 def test_flipped_bytes_are_ledger_errors_only(in_memory):
-    with Ledger(in_memory / "l.db") as ledger:
+    with Book(in_memory / "l.db") as ledger:
         ledger.create("survey", 1)
     fuzzed(in_memory / "l.db", 300, seed=5)

@@ -12,7 +12,7 @@ import pytest
 
 import discreet as dt
 from discreet.errors import DiscreetError
-from discreet.ledger.ledger import Ledger
+from discreet.ledger.book import Book
 from discreet.planning.many_tables import _rho
 from tests.cells import for_each
 
@@ -153,7 +153,7 @@ def test_what_is_said_is_what_a_ledger_grants(tmp_path):
     assert shown is not None
     assert plan.rho * Fraction(99999, 100000) < 100 * Fraction(shown[1]) <= plan.rho, "what is printed can be paid"
     assert "from 20 tables on; for fewer, pure epsilon is better" in said
-    with Ledger(tmp_path / "l.db") as ledger:
+    with Book(tmp_path / "l.db") as ledger:
         assert abs(ledger.create("census", 4, delta="1e-9").budget - plan.rho) < Fraction(1, 10**11)
         assert str(ledger.create("eighth", rho="1/8", delta="1e-9").words()).startswith(
             "budget rho 1/8 (epsilon <= 3.05813 "

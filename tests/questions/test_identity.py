@@ -10,8 +10,8 @@ import pytest
 
 import discreet as dt
 from discreet.errors import PredicateError
+from discreet.ledger.book import Terms
 from discreet.ledger.chain import canonical
-from discreet.ledger.ledger import Terms
 from discreet.questions.predicate import in_one_order
 from discreet.tables.ask.asked import spelling_of
 from tests.tables.asking import ask

@@ -13,7 +13,7 @@ import pytest
 
 import discreet as dt
 from discreet.errors import FileError, ReleaseError
-from discreet.ledger.ledger import Terms
+from discreet.ledger.book import Terms
 from discreet.tables.ask.asked import spelling_of
 from discreet.tables.draw import answers
 from discreet.tables.draw import measures as measures_module

@@ -14,7 +14,7 @@ import pytest
 
 import discreet as dt
 from discreet.errors import ReleaseError
-from discreet.ledger.ledger import Terms
+from discreet.ledger.book import Terms
 from discreet.questions.margins import read_margins
 from discreet.tables.ask.asked import spelling_of
 from discreet.tables.draw.measures import measures_for, tiers_for

@@ -17,7 +17,7 @@ import discreet as dt
 from discreet.engines.duckdb import count_each
 from discreet.engines.table import Table
 from discreet.errors import DiscreetError, ReleaseError
-from discreet.ledger.ledger import Terms
+from discreet.ledger.book import Terms
 from discreet.questions.domain import Domain
 from discreet.tables.count.true_numbers import counted_for
 from discreet.tables.draw.measures import measures_for, tiers_for

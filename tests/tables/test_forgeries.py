@@ -20,7 +20,7 @@ import pytest
 import discreet as dt
 from discreet.exact.level import Level
 from discreet.files import document
-from discreet.ledger.ledger import Terms
+from discreet.ledger.book import Terms
 from discreet.tables.ask.asked import spelling_of
 from discreet.tables.draw import answers
 from discreet.tables.draw.measures import measures_for, tiers_for

@@ -12,7 +12,7 @@ import pytest
 
 import discreet as dt
 from discreet.errors import ReleaseError
-from discreet.ledger.ledger import Terms
+from discreet.ledger.book import Terms
 from discreet.tables.draw.measures import measures_for
 from discreet.tables.publish.readings import Confidence, in_steps
 

@@ -26,7 +26,7 @@ from discreet import verify
 from discreet.engines.duckdb import count_each
 from discreet.engines.table import Table
 from discreet.errors import BudgetError, LedgerError, ReleaseError, TableInputError
-from discreet.ledger.ledger import Terms
+from discreet.ledger.book import Terms
 from discreet.ledger.periods import part_name
 from discreet.questions.domain import Domain
 from discreet.tables.count.true_numbers import counted_for

@@ -21,7 +21,7 @@ import discreet as dt
 from discreet.engines.table import Table
 from discreet.errors import LedgerError, ReleaseError
 from discreet.exact.concentrated import keeps
-from discreet.ledger.ledger import Terms
+from discreet.ledger.book import Terms
 from discreet.questions.margins import best_rho_parts, largest_moves
 from discreet.tables.count.true_numbers import counted_for
 from discreet.tables.draw.choices import Share, gaussian_noise

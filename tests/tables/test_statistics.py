@@ -17,7 +17,7 @@ import discreet as dt
 from discreet.engines.table import Table
 from discreet.errors import ReleaseError
 from discreet.exact.grid import FARTHEST
-from discreet.ledger.ledger import Terms
+from discreet.ledger.book import Terms
 from discreet.tables.count.true_numbers import counted_for
 from discreet.tables.draw.choices import best_noise, open_noise
 from discreet.tables.draw.measures import change_of, measures_for

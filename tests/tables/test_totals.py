@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 
 import discreet as dt
 from discreet.errors import ReleaseError
-from discreet.ledger.ledger import Terms
+from discreet.ledger.book import Terms
 from discreet.questions.margins import best_parts, groups_of, measure_of
 from discreet.tables.draw.measures import measures_for, tiers_for
 from discreet.tables.publish.readings import USUAL, in_steps

@@ -114,7 +114,7 @@ def test_a_release_of_one_number_is_a_walk_through_so_many_modules(people, book,
         ask_release(path, version="2", **asked)
     finally:
         sys.setprofile(None)
-    assert {"discreet.tables.release", "discreet.ledger.ledger", "discreet.engines.duckdb"} <= entered
+    assert {"discreet.tables.release", "discreet.ledger.book", "discreet.engines.duckdb"} <= entered
     assert len(entered) <= 62
 
 

@@ -10,7 +10,7 @@ from .app import Output, apart, command, dump, make_console, saved
 from .options import DATASET, Alpha, EpsilonText, LedgerPlace, Number, Out, RhoText, Unit, listed
 
 if TYPE_CHECKING:
-    from ..ledger.ledger import Head, Ledger
+    from ..ledger.book import Book, Head
     from ..present.views import View
 
 ledger = App(
@@ -81,7 +81,7 @@ def create(
     from pathlib import Path
 
     from ..errors import LedgerError
-    from ..ledger.ledger import Ledger
+    from ..ledger.book import Book
     from ..ledger.terms import cautions, terms_given
     from . import terminal
 
@@ -93,7 +93,7 @@ def create(
         if not terminal.agrees("Fix these terms for good?"):
             raise LedgerError("It was not confirmed: no data set was made.")
     is_new = "://" not in ledger and not Path(ledger).exists()
-    with Ledger(ledger) as book:
+    with Book(ledger) as book:
         terms = book.create(
             dataset,
             budget,
@@ -127,9 +127,9 @@ def charge(
 
     Example: discreet ledger charge survey-2026 --epsilon 1/4 --what "a histogram drawn elsewhere" --ledger budget.db
     """
-    from ..ledger.ledger import Ledger
+    from ..ledger.book import Book
 
-    with Ledger.existing(ledger) as book:
+    with Book.existing(ledger) as book:
         left = book.charge(dataset, epsilon=epsilon, alpha=alpha, rho=rho, what=what, part=part)
     return Output(left, text=f"Charged, as stated and unverified. Budget of {dataset}: {left}.")
 
@@ -146,9 +146,9 @@ def show(
 
     Example: discreet ledger show --ledger budget.db
     """
-    from ..ledger.ledger import Ledger
+    from ..ledger.book import Book
 
-    with Ledger.existing(ledger) as book:
+    with Book.existing(ledger) as book:
         found = book.balances(dataset)
     return _lines(found.view())
 
@@ -160,10 +160,10 @@ def history(dataset: Account, /, *, ledger: LedgerPlace) -> Output:
 
     Example: discreet ledger history survey-2026 --ledger budget.db
     """
-    from ..ledger.ledger import Ledger
+    from ..ledger.book import Book
     from ..present.views import View
 
-    with Ledger.existing(ledger) as book:
+    with Book.existing(ledger) as book:
         rows = [row for entry in book.history(dataset) for row in entry.rows()]
     return _lines(View.of("", rows))
 
@@ -179,10 +179,10 @@ def promise(dataset: Account, /, *, ledger: LedgerPlace, out: Out = None) -> Out
     Example: discreet ledger promise survey-2026 --ledger budget.db
     """
     from ..files import write_whole
-    from ..ledger.ledger import Ledger
+    from ..ledger.book import Book
 
     apart(out, ledger)
-    with Ledger.existing(ledger) as book:
+    with Book.existing(ledger) as book:
         told = book.promise(dataset)
     if out is None or out == "-":
         return Output(told)
@@ -212,10 +212,10 @@ def verify(
     import sys
 
     from ..errors import LedgerError
-    from ..ledger.ledger import Head, Ledger
+    from ..ledger.book import Book, Head
 
     kept = None if head is None else Head.of(head)
-    with Ledger.existing(ledger) as book:
+    with Book.existing(ledger) as book:
         book.terms(dataset)
         try:
             found = book.verify(dataset, head=kept)
@@ -232,9 +232,9 @@ def head(dataset: Account, /, *, ledger: LedgerPlace) -> Output:
 
     Example: discreet ledger head survey-2026 --ledger budget.db
     """
-    from ..ledger.ledger import Ledger
+    from ..ledger.book import Book
 
-    with Ledger.existing(ledger) as book:
+    with Book.existing(ledger) as book:
         found = book.head(dataset)
     return Output(text=str(found), document=_head(dataset, found))
 
@@ -265,10 +265,10 @@ def export(
     Example: discreet ledger export survey-2026 --ledger budget.db
     """
     from ..files import write_whole
-    from ..ledger.ledger import Ledger
+    from ..ledger.book import Book
 
     apart(out, ledger)
-    with Ledger.existing(ledger) as book:
+    with Book.existing(ledger) as book:
         lines = [_published(name, book, dataset) for name in release or []]
         told = dump(book.export(dataset, words=words, published=lines)) + "\n"
     if out is None or out == "-":
@@ -292,7 +292,7 @@ def _lines(view: View) -> Output:
     return Output(view=view, document=rows, most=len(rows))
 
 
-def _published(name: str, book: Ledger, dataset: str) -> int:
+def _published(name: str, book: Book, dataset: str) -> int:
     """The line of a release; what reads its record is loaded for those who ask for it."""
     from ..tables.saved.saved_release import published_line
 

@@ -21,8 +21,7 @@ from ..engines.table import Table
 from ..errors import ReleaseError
 from ..exact.arithmetic import show
 from ..exact.level import charged_above
-from ..ledger.ledger import Answer, Balance, Pending, Terms
-from ..ledger.ledger import Ledger as Book
+from ..ledger.book import Answer, Balance, Book, Pending, Terms
 from ..mechanism import Mechanism
 from .counting import PositionCounts
 from .request import ChargedDataset, PerturbRequest, ReportLevels

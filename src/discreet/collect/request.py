@@ -14,7 +14,7 @@ from typing import Any
 from ..engines.table import Table
 from ..errors import MissingExtraError, ReleaseError, TableInputError
 from ..exact.arithmetic import show, show_above
-from ..ledger.ledger import Ledger as Book
+from ..ledger.book import Book
 from ..measure.privacy import check_privacy
 from ..mechanism import Mechanism, mechanism_of
 from ..present.views import Result, View

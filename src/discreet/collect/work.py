@@ -27,7 +27,7 @@ from ..engines.table import Table
 from ..engines.table_source import TableSource
 from ..errors import PrivacyWarning, SourceError, TableInputError
 from ..exact.arithmetic import show
-from ..ledger.ledger import Answer
+from ..ledger.book import Answer
 from ..progress import Progress, tell
 from ..randomness.provenance import says
 from ..randomness.source import FROM_SEED, Source, marked, warn_of_seed

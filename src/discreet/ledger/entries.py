@@ -283,7 +283,7 @@ def store_answer(store: Store, state: State, charge: int, answer: str) -> Answer
 @final
 @dataclass(frozen=True)
 class Consulted:
-    """The terms of a data set, its totals, and while the block of `Ledger.consult` lasts what was admitted and answered."""
+    """The terms of a data set, its totals, and while the block of `Book.consult` lasts what was admitted and answered."""
 
     state: State
     secret: Secret

@@ -29,16 +29,16 @@ from .chain import SPENT, Pending, canonical
 from .terms import Price
 
 if TYPE_CHECKING:
-    from .ledger import Ledger
+    from .book import Book
 
 FORMAT = "discreet-draw"
 
 
 @final
 class Paid:
-    """A charge for one report, made by `Ledger.spend` and used in a `with` block."""
+    """A charge for one report, made by `spend` of a data set and used in a `with` block."""
 
-    def __init__(self, ledger: Ledger, dataset: str, price: Price, what: str, part: str | None = None) -> None:
+    def __init__(self, ledger: Book, dataset: str, price: Price, what: str, part: str | None = None) -> None:
         self.dataset, self.price, self.what, self.part = dataset, price, what, part
         self._ledger, self._lock = ledger, threading.Lock()
         self._pending: Pending | None = None

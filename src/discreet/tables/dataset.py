@@ -11,7 +11,7 @@ from ..engines.table import Table
 from ..errors import ReleaseError
 from ..exact.aliases import Rational
 from ..exact.level import LevelLike
-from ..ledger.ledger import Balance, Entry, Head, Terms
+from ..ledger.book import Balance, Entry, Head, Terms
 from ..progress import Progress
 from ..questions.question import Question, QuestionParts
 

@@ -11,8 +11,7 @@ from typing import Any, final
 
 from ..exact.aliases import Rational
 from ..ledger.balances import Balances
-from ..ledger.ledger import Ledger as Book
-from ..ledger.ledger import Relation, name_of_place
+from ..ledger.book import Book, Relation, name_of_place
 from ..ledger.stores import PATIENCE
 from .dataset import DataSet
 

@@ -24,9 +24,8 @@ from ..engines.held_file import check_file
 from ..engines.reading import Reading
 from ..engines.table import Table
 from ..errors import ReleaseError
+from ..ledger.book import Admission, Answer, Book, Terms
 from ..ledger.entries import Consulted
-from ..ledger.ledger import Admission, Answer, Terms
-from ..ledger.ledger import Ledger as Book
 from ..ledger.terms import Price
 from ..progress import Progress, tell
 from ..progress import part as step

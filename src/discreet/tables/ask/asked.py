@@ -18,9 +18,9 @@ from ...exact.arithmetic import encodable, show, show_decimal
 from ...exact.level import Level
 from ...exact.rho import Rho
 from ...exact.written import did_you_mean
+from ...ledger.book import Admission, Terms
 from ...ledger.chain import canonical as one_text
 from ...ledger.entries import Consulted
-from ...ledger.ledger import Admission, Terms
 from ...ledger.periods import part_name
 from ...ledger.terms import part_given
 from ...mechanism import Mechanism

@@ -10,9 +10,8 @@ from ...engines.reading import Reading
 from ...engines.table import Table
 from ...errors import ReleaseError
 from ...exact.arithmetic import show
+from ...ledger.book import Admission, Book
 from ...ledger.entries import Consulted
-from ...ledger.ledger import Admission
-from ...ledger.ledger import Ledger as Book
 
 _MOST_VERSIONS = 10  # named in a message
 

@@ -21,8 +21,7 @@ from ...engines.sources import TableSource, open_table
 from ...engines.table import Table
 from ...errors import MissingExtraError, TableInputError
 from ...exact.arithmetic import show
-from ...ledger.ledger import Admission
-from ...ledger.ledger import Ledger as Book
+from ...ledger.book import Admission, Book
 from ...present.views import Result, View
 from ...progress import Progress
 from ...questions.domain import FORMAT, VERSION, Domain, declared_columns

@@ -16,7 +16,7 @@ from ...engines.count_people import MOST_ROWS
 from ...engines.duckdb import count_each
 from ...engines.reading import Reading
 from ...exact.written import did_you_mean
-from ...ledger.ledger import Terms
+from ...ledger.book import Terms
 from ...questions.domain import Domain, Key
 from ...questions.predicate import find_column, iso_time
 from ...questions.statistic import SumOf

@@ -15,7 +15,7 @@ from ...engines.duckdb import count_each
 from ...engines.table import Table
 from ...errors import ReleaseError
 from ...exact.arithmetic import show
-from ...ledger.ledger import Terms
+from ...ledger.book import Terms
 from ...progress import Progress
 from ...questions.question import Question
 from ..draw.measures import Measure, change_of

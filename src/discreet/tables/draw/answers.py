@@ -38,7 +38,7 @@ from ... import files
 from ...errors import ReleaseError
 from ...exact.level import Level
 from ...formats import VERSION, check_version
-from ...ledger.ledger import Terms
+from ...ledger.book import Terms
 from ...mechanism import Mechanism
 from ...questions.domain import Domain
 from ...questions.question import OTHER, Question

@@ -31,7 +31,7 @@ from ...exact.arithmetic import show
 from ...exact.grid import FARTHEST
 from ...exact.level import Level
 from ...exact.rho import Rho
-from ...ledger.ledger import Terms
+from ...ledger.book import Terms
 from ...measure.privacy import check_privacy
 from ...mechanism import Mechanism
 from ...noise import DiscreteNoise

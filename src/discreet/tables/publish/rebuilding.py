@@ -9,8 +9,8 @@ from typing import Any
 
 from ...exact.arithmetic import parse_exact
 from ...exact.level import Level
+from ...ledger.book import Answer, Head, Terms
 from ...ledger.chain import Totals
-from ...ledger.ledger import Answer, Head, Terms
 from ...questions.margins import read_margins
 from ...questions.question import Question
 from ..ask.asked import Asked, Correction, check_adds_up, check_relation, spelling_of

@@ -15,7 +15,7 @@ from ...errors import FileError
 from ...exact.arithmetic import parse_exact
 from ...exact.rho import Rho
 from ...formats import VERSION, check_version
-from ...ledger.ledger import Terms
+from ...ledger.book import Terms
 from ...ledger.terms import Price
 from ...mechanism import Mechanism
 from ...questions.question import Question

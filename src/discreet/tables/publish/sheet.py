@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import ReleaseError
+from ...ledger.book import Answer, Terms
 from ...ledger.chain import Totals
-from ...ledger.ledger import Answer, Terms
 from ...questions.margins import Margin
 from ...questions.question import Question
 from ...questions.statistic import ADDED

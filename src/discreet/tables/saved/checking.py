@@ -21,8 +21,7 @@ from ...errors import DiscreetError, LedgerError, MissingExtraError
 from ...exact.arithmetic import show
 from ...exact.level import Epsilon, Level
 from ...exact.rho import Rho
-from ...ledger.ledger import Head
-from ...ledger.ledger import Ledger as Book
+from ...ledger.book import Book, Head
 from ...present.views import Result, View, plain
 from ..draw.answers import read_answer, stored_document
 from ..draw.audiences import answers_of

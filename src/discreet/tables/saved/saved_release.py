@@ -12,7 +12,7 @@ from typing import Any, Self
 from ...errors import DiscreetError, FileError
 from ...exact.arithmetic import show
 from ...files import file_name
-from ...ledger.ledger import Ledger as Book
+from ...ledger.book import Book
 from ..draw.answers import recorded_text
 from ..publish.record import record_of
 

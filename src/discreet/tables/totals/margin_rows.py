@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...ledger.ledger import Terms
+from ...ledger.book import Terms
 from ...questions.margins import Groups, Margin, groups_of, margin_name, read_margins
 from ...questions.question import Question
 from ...questions.statistic import ADDED

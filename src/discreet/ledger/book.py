@@ -76,11 +76,11 @@ from .terms import Price, Terms, terms_given
 if TYPE_CHECKING:
     from .spending import Paid
 
-__all__ = ["Admission", "Answer", "Balance", "Entry", "Head", "Ledger", "Pending", "Relation", "Terms"]
+__all__ = ["Admission", "Answer", "Balance", "Book", "Entry", "Head", "Pending", "Relation", "Terms"]
 
 
 @final
-class Ledger:
+class Book:
     """The budgets in one file or one PostgreSQL database; safe to share by threads, and to use after a fork.
 
     A file that is not there yet becomes an empty ledger. `secret` names the file of its secret: by default what the
@@ -88,7 +88,7 @@ class Ledger:
     folder discreet of the user's configuration. It is made with the first data set, and only charges need it.
     `patience` is how many seconds to wait for other processes.
 
-    >>> ledger = Ledger("budget.db")
+    >>> ledger = Book("budget.db")
     >>> terms = ledger.create("town", budget="1", relation="add-remove")
     >>> print(ledger.charge("town", epsilon="1/4", what="a table of the year before").left)
     3/4
@@ -112,7 +112,7 @@ class Ledger:
             pass  # what is no ledger is refused here, not at the first charge
 
     @classmethod
-    def existing(cls, place: str | os.PathLike[str], *, secret: str | os.PathLike[str] | None = None) -> Ledger:
+    def existing(cls, place: str | os.PathLike[str], *, secret: str | os.PathLike[str] | None = None) -> Book:
         """Open an existing ledger: a mistyped name must not look like an untouched budget."""
         name = name_of_place(place)
         if "://" not in name and not Path(name).is_file():
@@ -123,14 +123,14 @@ class Ledger:
         return cls(place, secret=secret)
 
     def __repr__(self) -> str:
-        return f"Ledger({self.place!r})"
+        return f"Book({self.place!r})"
 
     @property
     def secret_file(self) -> Path:
         """Where its secret lies, or will when the first data set is made."""
         return self._secret.path
 
-    def __enter__(self) -> Ledger:
+    def __enter__(self) -> Book:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
@@ -488,13 +488,3 @@ def name_of_place(place: Any) -> str:
     if not isinstance(text, str) or not text or "\0" in text or text == ":memory:" or Path(text).is_dir():
         raise LedgerError("A ledger lives in a file on disk, or in PostgreSQL. Give a file's name or an address.")
     return text
-
-
-@contextmanager
-def opened_ledger(ledger: Ledger | str | os.PathLike[str]) -> Iterator[Ledger]:
-    """An open ledger as it is, or an existing one, opened for as long as the block lasts."""
-    if isinstance(ledger, Ledger):
-        yield ledger
-    else:
-        with Ledger.existing(ledger) as book:
-            yield book
