@@ -3,7 +3,6 @@ from .designs.ties import Uniqueness as Uniqueness
 from .engines.table import Table as Table
 from .ledger.balances import Balance as Balance
 from .ledger.balances import Balances as Balances
-from .ledger.chain import Admission as Admission
 from .ledger.chain import Head as Head
 from .ledger.history import Entry as Entry
 from .ledger.periods import Period as Period

@@ -24,7 +24,7 @@ from discreet.collect.perturbing import perturb_summary
 from discreet.collect.request import PerturbRequest, PerturbSummary, ReportLevels
 from discreet.designs import Priors
 from discreet.ledger.balances import Balance, Balances
-from discreet.ledger.chain import Admission, Head
+from discreet.ledger.chain import Head
 from discreet.ledger.history import Entry
 from discreet.ledger.periods import Period
 from discreet.ledger.promise import Promise
@@ -254,7 +254,6 @@ RESULTS: dict[str, Callable[[], Result]] = {
     ),
     "a look": lambda: dt.profile(pyarrow.table({"town": [EVIL, "b", None], "age": [1, 2, 3]})),
     "a look at ids": lambda: dt.profile(pyarrow.table({"id": ["a"] * 30}), unit="id"),
-    "an admission": lambda: Admission(EVIL, EVIL, 2, "then", {"encoding": "utf-8"}, (EVIL,), "00"),
     "terms": lambda: TERMS,
     "a balance": lambda: BALANCE,
     "a period of a cap": lambda: PERIOD,

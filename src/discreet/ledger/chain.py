@@ -62,8 +62,8 @@ class Answer:
     totals: Totals | None = None
 
 
-@dataclass(frozen=True, repr=False)
-class Admission(Result):
+@dataclass(frozen=True)
+class Admission:
     """A version of a data set that was admitted: how its file is read, and the names of its columns."""
 
     name: str
@@ -75,21 +75,6 @@ class Admission(Result):
     fingerprint: str  # of the file, under the ledger's secret
     codes: tuple[str, ...] = ()  # columns that were named as codes: what looks like a number in them is none
     supersedes: str | None = None  # the version that it corrects
-
-    def view(self) -> View:
-        corrects = "" if self.supersedes is None else f" as a correction of version {self.supersedes}"
-        return View(f"{self.name}: version {self.version} was admitted{corrects} by line {self.number}, {self.when}")
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "version": self.version,
-            "line": self.number,
-            "when": self.when,
-            "reading": dict(self.reading),
-            "columns": list(self.columns),
-            "supersedes": self.supersedes,
-        }
 
 
 @dataclass(frozen=True, repr=False)
