@@ -82,11 +82,7 @@ CIRCLES = {
     ): "every channel can be followed by a map, and becomes another kind of channel",
     ("queries.queries", "queries.smooth_noise"): "smooth_noise of a query",
     ("sharing.cascades", "sharing.cascade_reports"): "a cascade draws its reports, which say whose they are",
-    ("tables.publish.released", "tables.publish.error_statement"): "how wrong the numbers of a release can be",
-    ("tables.publish.released", "tables.publish.page"): "a release as a page",
     ("tables.publish.released", "tables.publish.rebuilding"): "a release with totals, or with other intervals",
-    ("tables.publish.released", "tables.publish.pictures"): "plot of a release",
-    ("tables.publish.released", "tables.saved.release_files"): "save of a release",
     ("tables.publish.released", "tables.saved.differences"): "difference between two releases",
 }
 

@@ -61,13 +61,13 @@ NOT_WRITTEN = f"{CHARGED}out.csv was not written."
     ("where", "name", "after", "stands"),
     [
         (releasing, "_counted", False, (0, 0)),  # before the data are read
-        (ledgers.Ledger, "begin", False, (0, 0)),
+        (ledgers.Book, "begin", False, (0, 0)),
         (ledgers, "charge_line", True, (0, 0)),  # written, and not committed
-        (ledgers.Ledger, "begin", True, (Fraction(1, 2), 1)),
+        (ledgers.Book, "begin", True, (Fraction(1, 2), 1)),
         (releasing, "_draw", False, (Fraction(1, 2), 1)),
         (releasing, "_draw", True, (Fraction(1, 2), 1)),
-        (ledgers.Ledger, "finish", False, (Fraction(1, 2), 1)),
-        (ledgers.Ledger, "finish", True, (Fraction(1, 2), 0)),
+        (ledgers.Book, "finish", False, (Fraction(1, 2), 1)),
+        (ledgers.Book, "finish", True, (Fraction(1, 2), 0)),
         (saving, "write_together", False, (Fraction(1, 2), 0)),
         (
             files.os,
@@ -119,9 +119,9 @@ def test_stopped_at_the_commit_itself(run, survey, monkeypatch, after):  # noqa:
 
 def test_a_stated_charge_that_is_stopped(run, survey, monkeypatch):  # noqa: F811
     for after, spent in ((False, 0), (True, Fraction(1, 8))):
-        stop = Stopped(ledgers.Ledger.note_charge, after)
+        stop = Stopped(ledgers.Book.note_charge, after)
         with monkeypatch.context() as patch:
-            patch.setattr(ledgers.Ledger, "note_charge", lambda self, *a, stop=stop, **k: stop(self, *a, **k))
+            patch.setattr(ledgers.Book, "note_charge", lambda self, *a, stop=stop, **k: stop(self, *a, **k))
             told = run("ledger", "charge", "s", "--epsilon", "1/8", "--what", "elsewhere", "--ledger", "b.db")
             assert told_once(told) == CHARGED.strip()
         assert ledger_says() == (spent, 0)
@@ -192,9 +192,9 @@ def test_perturbing(run, monkeypatch):  # noqa: F811
         "map=0",
     )
     for after in (False, True):
-        stop = Stopped(ledgers.Ledger.finish, after)
+        stop = Stopped(ledgers.Book.finish, after)
         with monkeypatch.context() as patch:
-            patch.setattr(ledgers.Ledger, "finish", lambda self, *a, stop=stop: stop(self, *a))
+            patch.setattr(ledgers.Book, "finish", lambda self, *a, stop=stop: stop(self, *a))
             assert told_once(run(*words)) == f"{CHARGED}noisy.csv was not written."
     assert run(*words).code == 0
     assert ledger_says() == (2, 1)

@@ -115,7 +115,7 @@ def test_a_release_of_one_number_is_a_walk_through_so_many_modules(people, book,
     finally:
         sys.setprofile(None)
     assert {"discreet.tables.release", "discreet.ledger.book", "discreet.engines.duckdb"} <= entered
-    assert len(entered) <= 62
+    assert len(entered) <= 60
 
 
 def test_what_a_ledger_says_in_one_transaction(people, book, tmp_path):

@@ -381,7 +381,7 @@ def _show(made: Release | Audiences, places: list[Path], out: str | None, json: 
 def _tell_repeated(made: Release | Audiences) -> None:
     """That an answer is a stored one, where standard output holds the answer alone."""
     from ..tables.draw.audiences import Audiences
-    from ..tables.publish.released import repeated_words
+    from ..tables.publish.words import repeated_words
 
     first = next(iter(made.audiences.values())) if isinstance(made, Audiences) else made
     if first.record["repeated"]:

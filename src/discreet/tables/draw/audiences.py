@@ -28,7 +28,8 @@ from ...present.views import Result, View, one_line
 from ...sharing.cascades import Cascade
 from ..ask.asked import Asked, audience_levels
 from ..publish.readings import members
-from ..publish.released import Release, amount, asked_in_words, repeated_words
+from ..publish.released import Release
+from ..publish.words import amount, asked_in_words, repeated_words
 from .answers import Document, of_its_question
 from .measures import Measure
 

@@ -15,7 +15,7 @@ from ...present.words import cell, moment
 from ...questions.margins import margin_name
 from .expected_errors import GROUPS
 from .readings import Confidence
-from .released import asked_in_words, charged_words, counted_in_words, totals_title
+from .words import asked_in_words, charged_words, counted_in_words, totals_title
 
 TITLE = "How wrong can these numbers be?"
 PEOPLE = (100, 1000)  # in the examples of a mean whose group has a private number of people

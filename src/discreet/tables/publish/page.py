@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import partial
 from html import escape
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...exact.arithmetic import ball, float_above, show_delta
 from ...exact.concentrated import epsilon_above
@@ -25,8 +25,7 @@ from ..totals.margin_rows import left_out_words
 from .error_statement import TITLE, ErrorStatement, errors_in_html
 from .presentation import labelled
 from .readings import Confidence
-from .released import (
-    Release,
+from .words import (
     adding_up,
     amount,
     asked_in_words,
@@ -39,6 +38,9 @@ from .released import (
     totals_title,
     what_in_words,
 )
+
+if TYPE_CHECKING:
+    from .released import Release
 
 _MOST_ROWS = 400  # beyond this the page shows the first ones and points to the CSV
 

@@ -9,7 +9,7 @@ from ...errors import ReleaseError
 from ...present import plot
 from ...questions.margins import OF_TOTALS
 from .readings import Confidence
-from .released import asked_in_words, labelled_key, totals_title
+from .words import asked_in_words, labelled_key, totals_title
 
 if TYPE_CHECKING:
     from .released import Release

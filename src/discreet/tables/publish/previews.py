@@ -16,8 +16,8 @@ from ...questions.margins import read_margins
 from ..ask.asked import check_adds_up
 from ..count.question_check import QuestionCheck
 from .error_statement import PEOPLE, error_sentences, error_table, range_of
-from .released import asked_in_words, charged_words, key_for_people, measure_of
 from .sheet import Sheet
+from .words import asked_in_words, charged_words, key_for_people, measure_of
 
 _FIRST = 100  # rows that are shown
 BY_SIZE, _OF_EXAMPLE = "error by size", f"standard error in a group of {PEOPLE[1]:,}"

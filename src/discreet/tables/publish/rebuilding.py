@@ -17,8 +17,9 @@ from ..ask.asked import Asked, Correction, check_adds_up, check_relation, spelli
 from ..draw.answers import recorded_document
 from ..draw.audiences import for_audience
 from .readings import Confidence
-from .released import Release, charged_of
+from .released import Release
 from .sheet import Sheet, served
+from .words import charged_of
 
 
 def number_in(value: Any) -> Fraction:

@@ -29,8 +29,8 @@ from ..draw.measures import Measure, family_of, measures_for, tiers_for
 from ..ledger import Ledger, opened_book
 from ..publish.rebuilding import Rebuilt, number_in, rebuild
 from ..publish.record import METHOD
-from ..publish.released import charged_of, measure_of
 from ..publish.sheet import shown_answer
+from ..publish.words import charged_of, measure_of
 from .release_files import MARK, contents_of, outputs
 from .saved_release import Saved
 

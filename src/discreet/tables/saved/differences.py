@@ -28,7 +28,8 @@ from ...questions.statistic import ADDED
 from ..publish.presentation import PLAIN
 from ..publish.readings import Confidence
 from ..publish.rebuilding import Rebuilt, rebuild
-from ..publish.released import Release, key_for_people, totals_title
+from ..publish.released import Release
+from ..publish.words import key_for_people, totals_title
 from ..totals.noise_sums import of_noise
 from .saved_release import Saved
 
