@@ -2455,7 +2455,7 @@ class Release:
         _claim(
             self.field("epsilon_charged") is None and self.field("delta") is not None, "It has an epsilon, or no delta."
         )
-        _claim(self.field("audience") is None and not self.field("audiences"), "For a rho there are no audiences.")
+        _claim(self.field("audience") is None and self.field("audiences") == [], "For a rho there are no audiences.")
         for s in self.statistics:
             must = charge * s.weight * self.cells_part / sum(k * k for k in self._moves(None))
             _claim(s.share == must, f"{_named(s.name)} costs {must} of {charge}, not {s.share}.")

@@ -300,3 +300,14 @@ def test_a_field_that_nobody_knows_is_refused(shelf, book, path):
     assert not told_by_verify(folder)[0]
     assert not told_by_check_release(folder, book)[0]
     put(folder, files)
+
+
+@pytest.mark.parametrize("audiences", [None, {}, "", ["9/10"]])
+def test_a_rho_has_an_empty_list_of_audiences(shelf, book, audiences):
+    folder, files = shelf["rho"]
+    told = document_of(files)
+    assert told["record"]["audiences"] == []
+    put(folder, signed(files, {**told["record"], "audiences": audiences}, told["margins"]))
+    assert not told_by_verify(folder)[0]
+    assert not told_by_check_release(folder, book)[0]
+    put(folder, files)
