@@ -148,7 +148,7 @@ def test_a_column_is_asked_for_and_a_misfit_told(guest, tmp_path):
     (tmp_path / "comma.csv").write_text("1,5\n2,5\n")
     page.set_input_files("#reports-file", tmp_path / "comma.csv")
     page.wait_for_selector("#reports .wrong")
-    assert "write a point" in page.inner_text("#reports .wrong")
+    assert "put a line of names above the reports" in page.inner_text("#reports .wrong")
     assert focused(page) == "reports-file"
     assert in_view(page, "#reports .wrong")
     assert page.get_attribute("#found", "data-state") == "late"  # it is of other reports

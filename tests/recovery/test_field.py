@@ -11,7 +11,7 @@ import pytest
 from scipy.integrate import quad
 
 import discreet as dt
-from discreet.recovery.field import SCALES, Fitted, Search, _Data, _fit, _Model
+from discreet.recovery.field import SCALES, Fitted, Search, _Data, _fit, _Model, heaps_of
 
 CHANNELS = [
     dt.geometric(12, alpha="2/3").finite(),
@@ -63,7 +63,7 @@ def test_a_fit_starts_from_the_field_and_the_atoms_of_another(atoms):
     model = _Model(data, 1.0, 2.0, atoms)
     theta = np.random.default_rng(4).normal(size=model.size)
     values = theta[: len(model.waves)] @ model.waves
-    before = Fitted(1.0, 2.0, atoms, theta, np.full(data.rows, 1 / data.rows), 0.0, np.zeros(len(atoms)), values)
+    before = Fitted(1.0, 2.0, atoms, theta, data.flat, 0.0, np.zeros(len(atoms)), values)
     np.testing.assert_allclose(model.start(values, before.level, before.heights.values()), theta, atol=1e-12)
     far = model.start(1000 * values, before.level, before.heights.values())
     np.testing.assert_allclose(far[: len(model.waves)], 4 * np.sign(theta[: len(model.waves)]))
@@ -145,10 +145,18 @@ def test_the_best_model_with_atoms_counts_unless_it_is_far_behind():
     assert search._best_with_atoms() is None
 
 
+def test_heaps_are_cut_at_valleys():
+    law = np.zeros(30)
+    law[[3, 4, 5]] = 0.1, 0.2, 0.1
+    law[20], law[28] = 0.5, 0.1
+    assert heaps_of(law) == ([4, 20, 28], pytest.approx([0.4, 0.5, 0.1]))
+    assert heaps_of(law, most=2)[0] == [4, 20]
+
+
 def test_the_average_weighs_models_by_their_evidence():
     channel = CHANNELS[0]
     search = Search(channel, counts_of(channel))
-    search.run()
+    search.run(None)
     law, weights, models = search.law()
     assert weights.sum() == pytest.approx(1)
     assert law.sum() == pytest.approx(1)

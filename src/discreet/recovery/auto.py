@@ -43,6 +43,7 @@ _NARROWED = 300  # the same where noise is narrow, and shows what happens within
 _FLOOR = 1e-3  # part of the uniform distribution with which they start: a step cannot fill a value without any mass
 _CLEAR = 0.9  # weight of models with atoms from which on they are told
 _ALONE = 0.8  # weight of values each for itself beforehand, where the channel treats all alike
+_DENSE = 512  # true values up to which the likeliest distribution of any channel is quick
 
 
 def auto(
@@ -50,8 +51,8 @@ def auto(
 ) -> Fit:
     """A distribution that suits smooth and spiky truths alike; it is mostly nearer to the truth than the likeliest one is.
 
-    It is regularised: its certificate need not be 0. Without an order the values are exchangeable; `gap` is for the likeliest
-    distribution, which is taken where names are too many for that.
+    It is regularised: its certificate need not be 0. `gap` is for the likeliest distribution, which it looks at on the way.
+    Without an order the values are exchangeable.
     """
     q = counts / counts.sum()
     check_possible(channel, q)
@@ -60,11 +61,11 @@ def auto(
         return nothing
     with one_thread():
         if ordered:
-            return _of_values_in_order(channel, counts, q, progress)
+            return _of_values_in_order(channel, counts, q, gap, progress)
         return _of_names(channel, counts, q, gap, progress)
 
 
-def _of_values_in_order(channel: Finite, counts: Counts, q: Floats, progress: Progress | None) -> Fit:
+def _of_values_in_order(channel: Finite, counts: Counts, q: Floats, gap: float, progress: Progress | None) -> Fit:
     """Fields and atoms; where the channel treats all values alike, together with exchangeable values.
 
     Reports of such a channel say nothing about the values next to one that was reported: with few of them every curve explains
@@ -75,11 +76,17 @@ def _of_values_in_order(channel: Finite, counts: Counts, q: Floats, progress: Pr
     single = channel.rows <= _SINGLE and channel.reports <= _SINGLE_REPORTS
     cells = None if single else _Cells(channel)
     search = Search(channel if cells is None else cells, counts if cells is None else cells.together(counts), progress)
-    search.run()
-    law, weights, models = search.law()
+    own = channel.likeliest(q, gap)
+    fit = mle(channel, q, gap=gap) if own is None and channel.rows <= _DENSE else own
+    likeliest = None if fit is None else fit.law
+    if likeliest is not None and cells is not None:
+        likeliest = np.add.reduceat(likeliest, cells.starts)
+    search.run(likeliest)
     alone = None
-    if not channel.knows_distances and _has_direct_estimates(channel):
-        law, weights, alone = _with_exchangeable(channel, counts, search, cells, progress)
+    if channel.knows_distances or not _has_direct_estimates(channel):
+        law, weights, models = search.law()
+    else:
+        law, weights, models, alone = _with_exchangeable(channel, counts, search, cells, likeliest, progress)
     if cells is not None:
         law = np.repeat(law / cells.sizes, cells.sizes)  # evenly within a cell
         law = (1 - _FLOOR) * law + _FLOOR / channel.rows
@@ -113,13 +120,19 @@ def _has_direct_estimates(channel: Finite) -> bool:
 
 
 def _with_exchangeable(
-    channel: Finite, counts: Counts, search: Search, cells: _Cells | None, progress: Progress | None
-) -> tuple[Floats, Floats, float]:
-    """The median of fields and exchangeable models; the weights of the fields; and the weight of the others."""
+    channel: Finite,
+    counts: Counts,
+    search: Search,
+    cells: _Cells | None,
+    likeliest: Floats | None,
+    progress: Progress | None,
+) -> tuple[Floats, Floats, list[Fitted], float]:
+    """The median of fields and exchangeable models; the weights of the fields; the fields; and the weight of the others.
 
-    def join(law: Floats) -> Floats:
-        return law if cells is None else np.add.reduceat(law, cells.starts)
-
+    Exchangeable values lose a value that few reports speak for, and with it the way to the next one; the likeliest distribution
+    does not, but has mass where the noise was. By half of their distance the one is drawn towards the other.
+    """
+    join = np.asarray if cells is None else lambda law: np.add.reduceat(law, cells.starts)
     found = posterior(channel, counts, progress, join, IN_ORDER)
     models = search.models
     before = np.log([model.weight for model in found.models])
@@ -130,7 +143,10 @@ def _with_exchangeable(
     weights /= weights.sum()
     law = median_of(np.vstack([np.array([f.law for f in models]), found.means]), weights)
     alone = float(weights[len(models) :].sum())
-    return law, weights[: len(models)], alone
+    if likeliest is not None:
+        part = alone * float(np.abs(law - likeliest).sum()) / 4
+        law = (1 - part) * law + part * likeliest
+    return law, weights[: len(models)], models, alone
 
 
 def median_of(laws: Floats, weights: Floats) -> Floats:
@@ -162,7 +178,7 @@ def _of_names(channel: Finite, counts: Counts, q: Floats, gap: float, progress: 
         )
         return replace(likeliest, notes=(*likeliest.notes, note))
     search = Search(channel, counts, progress, WHITE)
-    search.run()
+    search.run(None)
     law, _, models = search.law()
     note = (
         f"A regularised estimate, the same for every numbering of the values: an average of {len(models)} models, weighed by "

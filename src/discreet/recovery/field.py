@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -209,6 +210,10 @@ class _Data:
         here = chances[self.seen]
         return float(self._counts_seen @ np.log(here)) if here.min() > 0 else -math.inf
 
+    @cached_property
+    def flat(self) -> Floats:
+        return np.full(self.rows, 1 / self.rows)
+
 
 def _fit(data: _Data, model: _Model, theta: Floats) -> tuple[Fitted, Floats, Floats]:
     """Gauss-Newton with a damping that grows where a step fails."""
@@ -318,14 +323,15 @@ class Search:
         atoms: tuple[int, ...] = (),
         near: Fitted | None = None,
         heights: dict[int, float] | None = None,
+        level: float | None = None,
     ) -> Fitted:
         """One model, started from a fitted one that is like it."""
         key = (smooth, j, atoms)
         if key not in self.seen:
             model = _Model(self.data, smooth, SCALES[j], atoms)
             known = {**(near.heights if near else {}), **(heights or {})}
-            level = near.level if near else 0.0
-            theta = model.start(near.field if near else None, level, [known.get(a, -3.0) for a in atoms])
+            first = level if level is not None else near.level if near else 0.0
+            theta = model.start(near.field if near else None, first, [known.get(a, -3.0) for a in atoms])
             self.seen[key], *tangent = _fit(self.data, model, theta)
             self._tangents[key] = (tangent[0], tangent[1])
             if self.best is None or self.seen[key].evidence > self.best.evidence:
@@ -338,14 +344,19 @@ class Search:
         """Newton steps in all."""
         return self.data.steps
 
-    def run(self) -> None:
-        """Fields of every smoothness and scale; atoms added to one of them one by one; then these tried with every field."""
+    def run(self, likeliest: Floats | None) -> None:
+        """Fields of every smoothness and scale; atoms added to them one by one, or found in the likeliest distribution; then moved,
+        and tried with every field. Without an order (see WHITE) atoms have no neighbours to move to."""
         for smooth in self.smooth:
             self._scales(smooth, ())
+        ordered = self.smooth != WHITE
         for j in (6, 8, 0, 10):
-            self._grow(2.0 if self.smooth != WHITE else WHITE[0], j)
+            self._grow(2.0 if ordered else WHITE[0], j)
+        if likeliest is not None and ordered:
+            self._from_heaps(likeliest)
         now = self._best_with_atoms()
         if now is not None:
+            now = self._shifted(now) if ordered else now
             for smooth in self.smooth:
                 self._scales(smooth, now.atoms, now)
 
@@ -419,6 +430,34 @@ class Search:
         gains[list(now.atoms)] = -np.inf
         return gains, masses
 
+    def _from_heaps(self, law: Floats) -> None:
+        """Another start: the heaps of the likeliest distribution, on a field with two parts in a hundred."""
+        places, masses = heaps_of(law)
+        if not 1 <= len(places) <= 20:
+            return
+        heights = {x: math.log(max(0.98 * m, 1e-9)) for x, m in zip(places, masses, strict=True)}
+        now = self.fit(2.0, 0, tuple(places), None, heights, math.log(0.02))
+        while True:
+            then = self._dropped(now, 2.0, 0)
+            if then is now:
+                break
+            now = then
+
+    def _shifted(self, now: Fitted) -> Fitted:
+        """Move atoms by halving steps while that helps."""
+        step = max(self.data.rows // 64, 1)
+        while step:
+            before = now
+            for x in before.atoms:
+                for moved in (x - step, x + step):
+                    if x in now.atoms and 0 <= moved < self.data.rows and moved not in now.atoms:
+                        atoms = tuple(sorted((*(a for a in now.atoms if a != x), moved)))
+                        then = self.fit(now.smooth, SCALES.index(now.scale), atoms, now, {moved: now.heights[x]})
+                        now = max(now, then, key=lambda f: f.evidence)
+            if now is before:
+                step //= 2
+        return now
+
     def law(self) -> tuple[Floats, Floats, list[Fitted]]:
         """The average over all models, their weights, and the models."""
         models = self.models
@@ -435,4 +474,17 @@ class Search:
     @property
     def evidence_of_uniform(self) -> float:
         """The log-likelihood of the uniform distribution, which has no parameters."""
-        return self.data.likelihood(self.data.channel.push(np.full(self.data.rows, 1 / self.data.rows)))
+        return self.data.likelihood(self.data.channel.push(self.data.flat))
+
+
+def heaps_of(law: Floats, most: int = 20) -> tuple[list[int], list[float]]:
+    """Where a distribution gathers: it is cut at its valleys, and of more than `most` heaps the heaviest are kept."""
+    support = np.flatnonzero(law > 1e-9)
+    groups = np.split(support, np.flatnonzero(np.diff(support) > 1) + 1) if len(support) else []
+    places, masses = [], []
+    for group in groups:
+        mass = float(law[group].sum())
+        places.append(round(float(law[group] @ group) / mass))
+        masses.append(mass)
+    order = sorted(np.argsort(masses)[::-1][:most].tolist())
+    return [places[k] for k in order], [masses[k] for k in order]
