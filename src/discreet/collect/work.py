@@ -37,12 +37,11 @@ from .counting import TASK, Group, Indices, PositionCounts, in_order, ordered
 from .placing import DAMAGED, NOT_PRIVATE, UNREADABLE, BadValueError, check_group, check_type
 from .report_files import report_array, report_type, write_batches
 from .request import PerturbRequest, PerturbSummary
-from .tasks import BATCH, Groups, Run, TrueCounts, added_groups, draw_reports
+from .tasks import BATCH, Groups, Run, TrueCounts, added_groups, draw_reports, keep_freed_memory
 
 T = TypeVar("T")
 
-_FEW = 2**12  # runs of reports that are drawn in a cluster, however many people there are
-_HELD = 2**24  # bytes, more than a batch takes: giving memory back and asking for it again took a third of the time
+_MOST = 2**26  # reports that a task of a cluster draws
 HOLDER = "Perturbing a table that someone already holds protects against the recipients of the result, not against the holder."
 PUBLIC = "The groups stand beside the reports as they are: they must be public."
 
@@ -74,9 +73,7 @@ class Work:
             raise SourceError("Tasks of a cluster draw from the secure source of their own process; leave source out.")
         words = checked_source(request.source)
         threads = 1 if words.insecure else max(os.cpu_count() or 1, 1)  # a repeatable draw has one order
-        np.empty(
-            _HELD, dtype=np.uint8
-        )  # freed at once: glibc then keeps what is freed up to this size for what is next
+        keep_freed_memory()
         return cls(request, source, words, charge, progress, table.file, threads)
 
     def notes(self) -> tuple[str, ...]:
@@ -203,7 +200,8 @@ class Work:
             return ((group, part) for group in groups for part in truth[group].slices(size))
 
         if isinstance(self.source, ParquetOnCluster):
-            return self.source.run(partial(draw_reports, mechanism, None), list(runs(max(4 * TASK, total // _FEW))))
+            size = max(4 * TASK, min(-(-total // self.source.slots), _MOST))
+            return self.source.run(partial(draw_reports, mechanism, None), list(runs(size)))
         return in_order(partial(draw_reports, mechanism, self.words), runs(TASK), self.threads)
 
     # What comes out

@@ -46,7 +46,7 @@ Item = TypeVar("Item")
 Task = Callable[[Any], T]  # of a table: a source of its own, or one in memory
 
 _KINDS = (".parquet", ".pq")
-_ROWS = 2**24  # of a part, about: beside reading so many, starting a task is little
+_ROWS = 2**26  # of a part, about: beside reading so many, starting a task is little
 _ROWS_MOVED = 2**21  # of a part whose rows are handed on, and, twice as many, of those who meet in a task
 _HASHING_MB = 128
 _SAFE = {"spark.io.encryption.enabled": "true"}
@@ -139,7 +139,7 @@ class ParquetOnCluster(TableSource, KnownByBytes):
     def by_people(self, task: Task[T], columns: Sequence[str], person: str) -> list[T]:
         """What a task finds in all rows of some people, for all people; of the rows it has these columns."""
         parts = self._parts(_ROWS_MOVED)
-        meeting = max(self._at_once, -(-self.total // (2 * _ROWS_MOVED)))
+        meeting = max(self.slots, -(-self.total // (2 * _ROWS_MOVED)))
         split = partial(split_part, list(columns), person, secrets.token_hex(16), meeting)
 
         def done() -> list[Any]:
@@ -151,7 +151,7 @@ class ParquetOnCluster(TableSource, KnownByBytes):
     def run(self, task: Callable[[Item], T | DiscreetError], items: Sequence[Item]) -> list[T]:
         """What a task gives for each item, in their order: one stage, whose results come here one by one. An error that a task
         gives back is raised. Spark starts a few times as many tasks as run at once, each for some of the items."""
-        slices = max(min(len(items), 4 * self._at_once), 1)
+        slices = max(min(len(items), 4 * self.slots), 1)
 
         def done() -> list[Any]:
             return list(self._context.parallelize(items, slices).map(task).collect())
@@ -159,13 +159,13 @@ class ParquetOnCluster(TableSource, KnownByBytes):
         return _checked(_with_spark(done))
 
     @property
-    def _at_once(self) -> int:
+    def slots(self) -> int:
         """How many tasks the cluster does at a time."""
         return max(int(self._context.defaultParallelism), 1)
 
     def _parts(self, most: int) -> list[FilePart]:
         """Parts of about so many rows, or fewer where more tasks can be done at once, as equal as row groups allow."""
-        tasks = self._at_once * max(-(-self.total // (self._at_once * most)), 1)
+        tasks = self.slots * max(-(-self.total // (self.slots * most)), 1)
         each, before, parts = max(-(-self.total // tasks), 1), 0, []
         for file, rows in zip(self._files, self._rows, strict=True):
             ends = [*accumulate(rows, initial=before)]
